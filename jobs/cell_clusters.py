@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage
 from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.execution.totals import Closable, ExtendableProgress
+from gpualign.core.common.iterators import closing_iterator
+from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.sequences.cells import Cells
@@ -69,7 +69,7 @@ class CellDistances:
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         edges = EdgeListBuilder(storage)
-        with closing(cast("Closable", results := self.job.run(progress)[0])):
+        with closing_iterator(self.job.run(progress)[0]) as results:
             for one in results:
                 edges.add(one.pairs.queries, one.pairs.targets, one.pairs.distances.astype(np.float64))
         return edges.finish(len(self.duplicates))

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.threads import map_ahead
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.execution.totals import Closable, Progress, Totals
+from gpualign.core.execution.totals import Progress, Totals
 from gpualign.core.near_pairs.deduplication import (
     DuplicateExpansion,
     DuplicateGroups,
@@ -251,7 +252,7 @@ class NearPairJob:
             if self.aligner is not None:
                 resources.enter_context(closing(self.aligner))
             records = self._expand_to_records(bands, survivors)
-            resources.enter_context(closing(cast("Closable", records)))
+            resources.enter_context(closing_iterator(records))
             lists = self._lists_to_align(records)
             if self.aligner is not None and self.aligner.uses_device:
                 yield from map_ahead(lambda item: self.align_pairs(*item), lists, _LISTS_AHEAD, self.aligner.close, _LISTS_AT_ONCE)
@@ -285,7 +286,7 @@ class NearPairJob:
         with ExitStack() as resources:
             if self.aligner is not None:
                 resources.enter_context(closing(self.aligner))
-            resources.enter_context(closing(cast("Closable", bands)))
+            resources.enter_context(closing_iterator(bands))
             if queries is targets:
                 repeated = np.flatnonzero(queries.sizes > 1)
                 yield from self._compute_group_pairs(NearPairs(repeated, repeated, np.zeros(len(repeated), dtype=np.int64)))
@@ -336,7 +337,7 @@ class NearPairJob:
                 yield pairs, int(pairs.queries[-1]) + 1 if len(pairs) else start  # all pairs of a query come together
             yield join_pairs([]), stop
 
-        with closing(cast("Closable", bands)):
+        with closing_iterator(bands):
             for band in bands:
                 survivors.update(band.survivor_counts)
                 held.append(band.pairs)

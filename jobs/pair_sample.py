@@ -9,7 +9,7 @@ import time
 from contextlib import closing
 from dataclasses import field, replace
 from random import Random  # NumPy's generators take ten times as long to load as the sample
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.engine import PairAligningEngine, TimedPreparedTask
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.near_results import NearPairResults
 
@@ -148,7 +148,7 @@ def sample_near_pairs(job: SampledNearPairJob) -> SampledPairs:
         sample = replace(task, queries=task.queries.select(rows), targets=task.targets.select(columns), ambiguity=ambiguous)
         prepared = job.engines.finder.prepare(sample, job.budget)
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
-        with closing(cast("Closable", tiles := prepared.run(plan.tiles()))):
+        with closing_iterator(prepared.run(plan.tiles())) as tiles:
             near = join_pairs([tile.pairs for tile in tiles])  # type: ignore[union-attr]  # all tiles of near tasks have pairs
         whole = time.perf_counter() - start
         taken, start_up = max(0.0, whole - start_up), min(start_up, whole)

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.totals import Closable, Progress
+from gpualign.core.execution.totals import Progress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, split_groups
 from gpualign.core.near_pairs.index_lists import IndexLists, equal_items
 from gpualign.core.near_pairs.paired_chains import ENTRY_BYTES, LocusPairs, NearChainsBuilder, near_cells
@@ -74,7 +74,7 @@ class LocusSearch:
         task = self.job.task
         one_set = task.targets is task.queries
         found = NearChainsBuilder(len(task.queries), len(task.targets), one_set, self.max_distance, max_bytes, self.name)
-        with closing(cast("Closable", blocks := passing_blocks(self.job, self.filter, identity_definition, progress))):
+        with closing_iterator(passing_blocks(self.job, self.filter, identity_definition, progress)) as blocks:
             for i, j, distances in blocks:
                 found.add(i, j, distances)
         return LocusPairs(self.queries, self.targets, found.finish(self.near_themselves))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
-from gpualign.core.execution.totals import Closable, Progress
+from gpualign.core.common.iterators import closing_iterator
+from gpualign.core.execution.totals import Progress
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
@@ -19,7 +19,7 @@ from gpualign.jobs.job import PairJob
 
 def result_blocks(job: PairJob, identity_definition: int, progress: Progress) -> Iterator[Block]:
     """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
-    with closing(cast("Closable", results := job.run(progress)[0])):
+    with closing_iterator(job.run(progress)[0]) as results:
         for one in results:
             yield from split_into_blocks(job.task, identity_definition, one, job.plan.pairing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import field, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -14,10 +14,11 @@ from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.common.threads import map_ahead
 from gpualign.core.execution.engine import Engine
-from gpualign.core.execution.totals import Closable, ExtendableProgress, Totals
+from gpualign.core.execution.totals import ExtendableProgress, Totals
 from gpualign.core.output.pairs import FilteredBlocks
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.hit_blocks import HitBlock
@@ -264,14 +265,14 @@ class SearchJob:
                 if not isinstance(self.engine, CpuEngine) and self.trace_memory >= _MIN_CONCURRENT_MEMORY:
                     # The processors are idle otherwise, and threads that have finished their part of a batch continue with the next.
                     call = partial(map_ahead, ahead=_BATCHES_AHEAD, stop=aligner.close, threads=_BATCHES_AT_ONCE)
-            found = stack.enter_context(closing(cast("Closable", find_hits(search, space, self.engine, progress, totals))))
+            found = stack.enter_context(closing_iterator(find_hits(search, space, self.engine, progress, totals)))
 
             def adjust(batch: HitBatch) -> HitBatch:
                 return batch if aligner is None else replace(batch, hits=aligner.adjust(batch.hits))
 
             def parts() -> Iterator[Hits | int]:
                 """Yield the hits of each batch in chunks, and then its `record_stop`."""
-                for batch in call(adjust, cast("Iterator[HitBatch]", found)):
+                for batch in call(adjust, found):
                     yield from selector.chunks(batch.hits)
                     yield batch.record_stop
 

@@ -8,19 +8,19 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import field
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.distance.bands import CountedBands, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest
 from gpualign.core.distance.engine import DistanceEngine, Panel, PreparedCounter, SelectedPairsStream
 from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPairs, selected_pair_bytes
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.totals import Closable
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile
 
@@ -178,7 +178,7 @@ class _EngineGroup:
 
         sharing = LoadBalancing([counter.comparisons_per_second for counter in self.counters], _PIECES_IN_FLIGHT_PER_ENGINE * len(workers))
         results = run_workers(_tiles(pieces, sites), workers, 1, "gpualign-distances", on_worker_failure=lost, load_balancing=sharing)
-        with closing(cast("Closable", results)):
+        with closing_iterator(results):
             for share in results:
                 yield from output.add(share)
         if (complete := output.merge.following) != len(pieces):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, parameter
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.count_recipe import CountRequest, PanelRecipe
@@ -19,7 +20,6 @@ from gpualign.core.distance.pair_selection import PairSelectionRule, SelectedPai
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import downcast_integers
 from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
-from gpualign.core.execution.totals import Closable
 
 MAX_PIECE_BYTES = 32 << 20
 """Maximum size of the counts returned in one piece, in bytes."""
@@ -223,7 +223,7 @@ class RemoteDistanceEngine:
                 self._split_bands, rate=properties.comparisons_per_second / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes
             )
             counts: dict[str, CountMatrix] = {}
-            with closing(cast("Closable", answers := self._answers_in_order(shared, cut(bands)))):
+            with closing_iterator(self._answers_in_order(shared, cut(bands))) as answers:
                 for band, piece, some in answers:
                     if piece.start == band.start:
                         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
@@ -241,12 +241,8 @@ class RemoteDistanceEngine:
         ) -> SelectedPairsStream:
             order = RemoteCountRequest(self._settings, request, properties.products_only, names, rule)
             shared, sites = self._shared_arguments(order, panels), _total_sites(panels)
-            with closing(
-                cast(
-                    "Closable",
-                    answers := self._answers_in_order(shared, self._split_bands(bands, properties.comparisons_per_second / max(1, sites))),
-                )
-            ):
+            cut = self._split_bands(bands, properties.comparisons_per_second / max(1, sites))
+            with closing_iterator(self._answers_in_order(shared, cut)) as answers:
                 for _, piece, chosen in answers:
                     yield from chosen.pairs
                     while chosen.stop_row < piece.stop:  # too many pairs were chosen for one answer
@@ -290,7 +286,7 @@ class RemoteDistanceEngine:
     ) -> Iterator[tuple[SampleBand, SampleBand, Any]]:
         """Yield (band, piece, the worker's answer) in the order of the pieces."""
         merge = ReorderBuffer[tuple[SampleBand, SampleBand, Any]]()
-        with closing(cast("Closable", answers := self._pool.stream(shared, enumerate(pieces), lambda item: item[1][1]))):
+        with closing_iterator(self._pool.stream(shared, enumerate(pieces), lambda item: item[1][1])) as answers:
             for (number, (band, piece)), value in answers:
                 yield from merge.add(number, (band, piece, value))
 

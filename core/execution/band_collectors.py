@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
-from typing import Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -17,9 +16,10 @@ from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TilePairs, TileResult, TileScores
 from gpualign.core.common.arrays import Booleans, Scores
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.reorder_buffer import ReorderBuffer
 from gpualign.core.common.scatter import AxisIndices, as_slice, put
-from gpualign.core.execution.totals import Closable, Progress
+from gpualign.core.execution.totals import Progress
 from gpualign.core.planning.tile_plan import Band, Plan, Tile
 
 CollectedT = TypeVar("CollectedT", covariant=True)
@@ -45,7 +45,7 @@ def bands_in_order(
     """
     open_bands: dict[int, tuple[BandCollector[BandT], int]] = {}
     complete = ReorderBuffer[BandCollector[BandT]]()
-    with closing(cast("Closable", results)):
+    with closing_iterator(results):
         for result in results:
             band = result.tile.band
             collector, missing = open_bands.pop(band.index) if band.index in open_bands else (make_collector(band), band.tile_count)

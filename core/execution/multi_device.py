@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain
-from typing import cast
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.engine import Capabilities, TimedEngine, TimedPreparedTask
 from gpualign.core.execution.load_balancing import ESTIMATE_SAFETY_FACTOR
 from gpualign.core.execution.retiling import run_retiled
 from gpualign.core.execution.tile_queue import LoadBalancing
-from gpualign.core.execution.totals import Closable
 from gpualign.core.execution.worker_pool import WorkerFunction, WorkerHandle, describe_failed_device, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Tile, TileLimits, row_bytes
@@ -73,7 +71,7 @@ class MultiDevicePreparedTask:
         results = run_workers(
             chain([tile], tiles), workers, waiting, "gpualign-engine", on_worker_failure=self.on_engine_failure, load_balancing=sharing
         )
-        with closing(cast("Closable", results)):
+        with closing_iterator(results):
             yield from results
 
     def _max_open_bands(self, tile: Tile) -> int:
@@ -86,7 +84,7 @@ class MultiDevicePreparedTask:
 
 def _make_worker_function(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> WorkerFunction[TileResult]:
     def work(handle: WorkerHandle[TileResult]) -> None:
-        with closing(cast("Closable", results := run(iter(handle.next_tile, None)))):
+        with closing_iterator(run(iter(handle.next_tile, None))) as results:
             for result in results:
                 handle.deliver(result)
 

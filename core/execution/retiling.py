@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from typing import Protocol, cast
+from typing import Protocol
 
 from gpualign.core.alignment.hit_order import BestTargetCollector
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.scatter import AxisIndices
 from gpualign.core.execution.band_collectors import NearPairCollector, ResultGather
 from gpualign.core.execution.engine import PreparedTask
-from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Band, Plan, Tile, TileLimits
 
 
@@ -132,7 +131,7 @@ def retile(task: Task, inner: PreparedTask, tiles: Iterator[Tile], split: Callab
                 pieces[piece.tile.number] = open_tile, piece
                 yield piece.tile
 
-    with closing(cast("Closable", results := inner.run(inner_tiles()))):
+    with closing_iterator(inner.run(inner_tiles())) as results:
         for result in results:
             open_tile, piece = pieces.pop(result.tile.number)
             open_tile.add(piece, result)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Codes
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.band_collectors import PairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask, TimedPreparedTask
-from gpualign.core.execution.totals import Closable, NullProgress, Progress
+from gpualign.core.execution.totals import NullProgress, Progress
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -89,7 +88,7 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
     for _ in prepared.run(iter(spread[:1])):
         pass  # kernels are compiled now, if they must be
     cells, warm_up_cells, warm_up_seconds, start = 0, 0, 0.0, time.perf_counter()
-    with closing(cast("Closable", results := prepared.run(iter(spread)))):
+    with closing_iterator(prepared.run(iter(spread))) as results:
         for result in results:
             cells, seconds = cells + result.tile.cells, time.perf_counter() - start
             if not warm_up_cells and seconds >= _WARM_UP_FRACTION * min_seconds:

@@ -69,9 +69,3 @@ class Totals:
             figures |= {"pairs": self.pair_count + pairs, "pairs_in_this_run": self.pair_count}
             figures |= {name: self.work + work for name in ("cells", "comparisons") if name in figures}
         return figures
-
-
-class Closable(Protocol):
-    """Iterator that can be closed, such as a generator that is declared as an iterator."""
-
-    def close(self) -> None: ...

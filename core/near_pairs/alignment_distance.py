@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import field, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.engine import Capabilities, Engine, PairAligner, PairAligningEngine, PreparedTask
-from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.scoring.alignment_distance import diagonal_scores
@@ -90,7 +89,7 @@ class AlignmentDistancePreparedTask:
         assert self.task.edit_bound is not None
         scoring, max_distance = self.task.scoring.of_alignments, int(self.task.edit_bound.constant)
         least = [diagonal_scores(one, scoring) - max_distance for one in (self.task.queries, self.task.targets)]
-        with closing(cast("Closable", results := self.inner.run(tiles))):
+        with closing_iterator(self.inner.run(tiles)) as results:
             for result in results:
                 assert isinstance(result, TileScores)
                 yield _select_near(result, *least)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.threads import ThreadPool
-from gpualign.core.execution.totals import Closable
 from gpualign.core.output.formats.base import MaskedBlock, RowComparison, RowFormat
 from gpualign.core.output.pairs import CIGAR_BLOCK_RUN_BYTES, FilteredBlocks, PairsSink
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory
@@ -62,7 +61,7 @@ class TableSink(PairsSink):
         return self._format.header(self.task)
 
     def write(self, results: BandResults | NearPairResults | FilteredBlocks) -> None:
-        with closing(cast("Closable", texts := self._threads.imap(self._format_rows, self._prepare_blocks(results)))):
+        with closing_iterator(self._threads.imap(self._format_rows, self._prepare_blocks(results))) as texts:
             for text in texts:
                 for piece in text:
                     self.stream.write(piece)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
-from gpualign.core.execution.totals import Closable
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.jobs.output.stages import WRITING
 
 
@@ -91,7 +91,7 @@ def write_results(
     `results` is always closed, so an error in the sink stops the engine's workers at once.
     """
     start = time.perf_counter()
-    with closing(cast("Closable", results)):
+    with closing_iterator(results):
         first = list(islice(results, 1)) if begins_with_results else []
         with within(WRITING):
             sink.begin(plan)

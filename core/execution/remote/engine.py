@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import field, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.task_fingerprint import fingerprint
 from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.remote.coordinator import CachedArgument, SharedArguments, WorkerPoolClient
 from gpualign.core.execution.remote.serialization import pack_tile, unpack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities, remote_tile_limits
-from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -65,7 +64,7 @@ class RemotePreparedTask:
     shared_arguments: SharedArguments = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        with closing(cast("Closable", answers := self.pool.stream(self.shared_arguments, tiles, pack_tile))):
+        with closing_iterator(self.pool.stream(self.shared_arguments, tiles, pack_tile)) as answers:
             for tile, packed in answers:
                 yield unpack_result(self.task, tile, packed)
 

@@ -6,16 +6,15 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import closing
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.engine import PreparedTask
 from gpualign.core.execution.remote.serialization import PackedTile, TileUnpacker, pack_result
 from gpualign.core.execution.remote.tile_sizes import WorkerCapabilities
 from gpualign.core.execution.retiling import run_retiled
-from gpualign.core.execution.totals import Closable
 from gpualign.core.planning.tile_plan import Tile
 
 
@@ -60,7 +59,7 @@ class _EngineRun:
         while self._has_pending_calls():
             started: dict[int, Future[TileResult]] = {}
             try:
-                with closing(cast("Closable", results := run_retiled(self._prepared, self._take_tiles(started)))):
+                with closing_iterator(run_retiled(self._prepared, self._take_tiles(started))) as results:
                     for result in results:
                         started.pop(id(result.tile)).set_result(result)
             except BaseException as error:  # each caller raises it
