@@ -5,6 +5,7 @@ Loading those parts of NumPy takes as long as loading all other modules of a sho
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -38,3 +39,18 @@ def expand_ranges(starts: Integers, sizes: Integers) -> tuple[Integers, Integers
     """
     places = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     return places, np.arange(len(places), dtype=np.int64) + (starts - (np.cumsum(sizes) - sizes))[places]
+
+
+def ranges_of_limited_size(offsets: Integers, max_size: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges (start, stop) that cover all items in order, each with a total size of at most `max_size`, or with a single larger item.
+
+    offsets: total size of the first 0, 1, 2 ... items, plus any constant, int64[items + 1]
+
+    >>> list(ranges_of_limited_size(np.array([0, 2, 4, 9, 10]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    start = 0
+    while start < len(offsets) - 1:
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + max_size, side="right")) - 1)
+        yield start, stop
+        start = stop

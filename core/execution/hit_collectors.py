@@ -12,7 +12,7 @@ from gpualign.core.alignment.hit_order import BestTargetCollector
 from gpualign.core.alignment.hits import NO_HITS, HitBatch, Hits, join_hits
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult
-from gpualign.core.common.arrays import Booleans, Integers, Scores
+from gpualign.core.common.arrays import Booleans, Integers, Scores, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.tile_plan import Band
 
@@ -115,11 +115,8 @@ class CutoffHitCollector:
     def finish(self) -> Iterator[QueryHits]:
         """Yield the hits of the band's queries. Each item holds the hits of a few consecutive queries."""
         before = np.concatenate(([0], np.cumsum(np.where(self._is_truncated, 0, self._counts))))
-        start = 0
-        while start < len(self._queries):
-            stop = max(start + 1, int(np.searchsorted(before, before[start] + _CHUNK_HITS, side="right")) - 1)
+        for start, stop in ranges_of_limited_size(before, _CHUNK_HITS):
             yield QueryHits(self._hits(start, stop), self._queries[start:stop], self._is_truncated[start:stop])
-            start = stop
 
     def _hits(self, start: int, stop: int) -> Hits:
         """Return the hits of rows start .. stop-1 in query order, without the hits of truncated queries."""

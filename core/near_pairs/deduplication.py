@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Integers, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.near_pairs._expansion import PairExpansion
 from gpualign.core.scoring.v_genes import VGenes
@@ -181,11 +181,8 @@ class DuplicateExpansion:
             self._near.add(new, new, np.zeros_like(new), self._threads)  # records of a group are equal
         groups = self._queries.group_of[start:stop]
         pairs = np.concatenate(([0], np.cumsum(self._near.max_pairs(groups, self._threads))))
-        row = 0
-        while row < stop - start:
-            end = max(row + 1, int(np.searchsorted(pairs, pairs[row] + self._max_pairs, side="right")) - 1)
+        for row, end in ranges_of_limited_size(pairs, self._max_pairs):
             yield NearPairs(*self._near.expand(start + row, groups[row:end], self._threads))
-            row = end
         self._near.forget(groups[self._queries.last_records[groups] < stop], self._threads)
 
     def _expand_singletons(self, start: int, stop: int, group_pairs: NearPairs) -> Iterator[NearPairs]:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs
-from gpualign.core.common.arrays import Integers, expand_ranges
+from gpualign.core.common.arrays import Integers, expand_ranges, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
 from gpualign.core.common.units import format_bytes
@@ -146,15 +146,11 @@ class LocusPairs:
     def candidate_counts(self) -> Integers:
         """Number of target cells of all near chains of each query cell's chains, in which a cell may count several times: int64[cells]."""
         sizes, by_chain = self.cells_of_targets.sizes, np.zeros(len(self.near.offsets) - 1, dtype=np.int64)
-        start = 0
-        while start < len(by_chain):
-            entries = int(self.near.offsets[start])
-            stop = max(start + 1, int(np.searchsorted(self.near.offsets, entries + CANDIDATES, side="right")) - 1)
-            bounds = self.near.offsets[start : stop + 1] - entries
-            targets, _ = self.near.targets_and_distances(slice(entries, int(self.near.offsets[stop])))
+        for start, stop in ranges_of_limited_size(self.near.offsets, CANDIDATES):
+            bounds = self.near.offsets[start : stop + 1]
+            targets, _ = self.near.targets_and_distances(slice(int(bounds[0]), int(bounds[-1])))
             before = np.concatenate(([0], np.cumsum(sizes[targets])))
-            by_chain[start:stop] = np.diff(before[bounds])
-            start = stop
+            by_chain[start:stop] = np.diff(before[bounds - bounds[0]])
         counts: Integers = np.add.reduceat(by_chain[self.queries.values], self.queries.offsets[:-1])
         return counts
 
@@ -171,14 +167,11 @@ class LocusPairs:
         """Return the smallest distance of the chains of each pair of cells, `_FAR` if none are near: int64[pairs]."""
         best = np.empty(len(queries), dtype=np.int64)
         before = np.concatenate(([0], np.cumsum(self.queries.sizes[queries] * self.targets.sizes[targets])))
-        start = 0
-        while start < len(queries):
-            stop = max(start + 1, int(np.searchsorted(before, before[start] + CANDIDATES, side="right")) - 1)
+        for start, stop in ranges_of_limited_size(before, CANDIDATES):
             places, chains = self.queries.expand(queries[start:stop])
             chain_places, others = self.targets.expand(targets[start:stop][places])
             distances = self.near.distances_of(chains[chain_places], others)
             best[start:stop] = np.minimum.reduceat(distances, before[start:stop] - before[start])
-            start = stop
         return best
 
 
@@ -204,9 +197,7 @@ def near_cells(loci: tuple[LocusPairs, LocusPairs], first_target: int | None, ma
     one = min(loci, key=lambda locus: int(locus.candidate_counts.sum()))
     other = loci[1] if one is loci[0] else loci[0]
     before = np.concatenate(([0], np.cumsum(one.candidate_counts)))
-    query_count, start = len(one.queries), 0
-    while start < query_count:
-        stop = max(start + 1, int(np.searchsorted(before, before[start] + CANDIDATES, side="right")) - 1)
+    for start, stop in ranges_of_limited_size(before, CANDIDATES):
         pairs = _smallest_distances(one, start, stop, first_target)
         others = other.distances_of(pairs.queries, pairs.targets)
         near = np.flatnonzero(others != _FAR)
@@ -218,7 +209,6 @@ def near_cells(loci: tuple[LocusPairs, LocusPairs], first_target: int | None, ma
             NearCells(NearPairs(pairs.queries[near], pairs.targets[near], sums), np.column_stack(both if one is loci[0] else both[::-1])),
             stop,
         )
-        start = stop
 
 
 def _smallest_distances(locus: LocusPairs, start: int, stop: int, first_target: int | None) -> NearPairs:

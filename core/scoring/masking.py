@@ -5,12 +5,11 @@ Definitions and references are in core/scoring/src/seg.hpp and core/scoring/src/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.common.arrays import Integers, distinct, expand_ranges
+from gpualign.core.common.arrays import Integers, distinct, expand_ranges, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.threads import map_in_order
@@ -93,15 +92,8 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
 
     letters = min(_MAX_CHUNK_LETTERS, max(_MIN_CHUNK_LETTERS, int(sequences.offsets[-1]) // (_CHUNKS_PER_THREAD * threads)))
 
-    def chunks() -> Iterator[Integers]:
-        first = 0
-        while first < len(sequences):
-            reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + letters, side="right")) - 1
-            stop = max(first + 1, reach)
-            yield sequences.offsets[first : stop + 1]
-            first = stop
-
-    return np.concatenate([np.zeros((0, 2), dtype=np.int64), *map_in_order(find, chunks(), threads)])
+    chunks = (sequences.offsets[start : stop + 1] for start, stop in ranges_of_limited_size(sequences.offsets, letters))
+    return np.concatenate([np.zeros((0, 2), dtype=np.int64), *map_in_order(find, chunks, threads)])
 
 
 def mask(sequences: SequenceSet, alphabet: Alphabet, seg: SegParameters = DEFAULT_SEG, threads: int = 1) -> MaskedSequences:

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.common.arrays import Integers
+from gpualign.core.common.arrays import Integers, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.memory import free_memory
@@ -368,16 +368,13 @@ class IndexBuilder:
     def _check_letters(self) -> None:
         letters, ids = self._stored_column(self._letters, self._ends), self._stored_column(self._ids, self._id_ends)
         self._counts = np.zeros(len(self._alphabet), dtype=np.int64)
-        for batch in _batches(np.diff(letters.offsets)):
-            first, last = letters.offsets[batch.start], letters.offsets[batch.stop]
-            offsets = letters.offsets[batch.start : batch.stop + 1] - first
+        for start, stop in ranges_of_limited_size(letters.offsets, BATCH_LETTERS):
+            batch = letters[start:stop].without_margins()
 
-            def name(record: int, start: int = batch.start) -> str:
+            def name(record: int, start: int = start) -> str:
                 return ids[start + record]
 
-            codes = encode_letters(
-                self._source, StringColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
-            )
+            codes = encode_letters(self._source, batch, self._alphabet, name, self._lower is not None)
             self._counts += count_codes(codes)[: len(self._alphabet)]
 
     def _unique_ids(self) -> StringColumn:
@@ -398,8 +395,9 @@ class IndexBuilder:
             file.write(numbers.astype("<i8").tobytes())
         for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding_of(self._lower is not None))):
             file.seek(sections[name][0])
-            for batch in _batches(np.diff(stored.offsets)[order]):
-                text = stored.select(order[batch]).text
+            sorted_offsets = np.concatenate(([0], np.cumsum(np.diff(stored.offsets)[order])))
+            for first, stop in ranges_of_limited_size(sorted_offsets, BATCH_LETTERS):
+                text = stored.select(order[first:stop]).text
                 file.write((text if encoding is None else encoding[text]).tobytes())
         start = sections["checks"][0]
         file.truncate(start)
@@ -427,14 +425,3 @@ class IndexBuilder:
         ).encode()
         start = INDEX_MAGIC + FORMAT_VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
         return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE_BYTES, b"\0")
-
-
-def _batches(lengths: Integers) -> Iterator[slice]:
-    """Yield ranges of consecutive records that have approximately `BATCH_LETTERS` letters. Each range has at least one record."""
-    ends = np.cumsum(lengths)
-    start = 0
-    while start < len(lengths):
-        before = int(ends[start - 1]) if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, before + BATCH_LETTERS, side="right")))
-        yield slice(start, stop)
-        start = stop

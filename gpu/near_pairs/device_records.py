@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import cycle
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import ranges_of_limited_size
 from gpualign.core.common.scatter import copy_bytes
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.kernels.argument_structs import NEAR_RECORDS_ARGS, NEAR_RECORDS_STRUCT, pack_arguments
@@ -71,7 +71,7 @@ def _make_device_set(
         ambiguous=resident.copy(f"{name} ambiguity letters", ambiguity_letters.astype(np.int32)),
     )
     offsets, ranks = resident.copy("offsets", records.offsets), resident.copy("ranks", recipe.letter_ranks)
-    for (first, stop), stream in zip(_record_ranges(records.offsets), cycle(pipeline.streams), strict=False):
+    for (first, stop), stream in zip(ranges_of_limited_size(records.offsets, _LETTERS_PER_COPY), cycle(pipeline.streams), strict=False):
         stream.wait()
         codes = records.codes[records.offsets[first] : records.offsets[stop]]
         copy_bytes(stream.host_buffer("codes", codes.nbytes), np.asarray(codes), _COPY_THREADS)
@@ -99,13 +99,3 @@ def _make_device_set(
     for stream in pipeline.streams:
         stream.wait()
     return device_records
-
-
-def _record_ranges(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield ranges (first, stop) of records whose codes are copied together: about `_LETTERS_PER_COPY` letters, but at least one record."""
-    first, count = 0, len(offsets) - 1
-    while first < count:
-        stop = int(np.searchsorted(offsets, offsets[first] + _LETTERS_PER_COPY, side="right")) - 1
-        stop = min(count, max(stop, first + 1))
-        yield first, stop
-        first = stop
