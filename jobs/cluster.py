@@ -180,8 +180,8 @@ def check_method(method: str) -> None:
 
 
 @dataclass(frozen=True)
-class NearPairs:
-    """Near pairs of distinct records.
+class NearPairGraph:
+    """Graph of distinct records, whose edges are the near pairs.
 
     edges: the pairs
     copies: number of copies of each record, int64[records]
@@ -239,7 +239,7 @@ class ClusterJob:
         near = self.find_near_pairs(progress, scratch)
         return self.cluster(near, progress), near.count
 
-    def find_near_pairs(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairs:
+    def find_near_pairs(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairGraph:
         """Return the near pairs.
 
         scratch: creates temporary files for near pairs that do not fit into memory
@@ -248,9 +248,9 @@ class ClusterJob:
         """
         storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
         edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
-        return NearPairs(edges, np.bincount(duplicates.group_of, minlength=len(duplicates)))
+        return NearPairGraph(edges, np.bincount(duplicates.group_of, minlength=len(duplicates)))
 
-    def cluster(self, near: NearPairs, progress: ExtendableProgress) -> Clustering:
+    def cluster(self, near: NearPairGraph, progress: ExtendableProgress) -> Clustering:
         """Return the clusters by `method`. Raises `TooLittleMemory` if the linkage of connected records would need more than the memory
         limit."""
         edges, duplicates = near.edges, self.distances.duplicates
@@ -260,7 +260,7 @@ class ClusterJob:
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, near.copies).expand_copies(duplicates.group_of, duplicates.first_records)
 
-    def cluster_levels(self, near: NearPairs, levels: Sequence[float]) -> Integers:
+    def cluster_levels(self, near: NearPairGraph, levels: Sequence[float]) -> Integers:
         """Return the single-linkage clusters at each level: a label for each record, int64[levels][records]. levels: maximum distances,
         descending, of which the first is that of near pairs."""
         limits = self.distances.distance_limits(levels)

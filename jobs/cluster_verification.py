@@ -19,7 +19,7 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.jobs.cluster import ClusterJob, NearPairs
+from gpualign.jobs.cluster import ClusterJob, NearPairGraph
 
 _STORED_FRACTION = 0.25
 """Fraction of the memory for near pairs that pairs of representatives may take beside them."""
@@ -48,7 +48,7 @@ class ClusterCheck:
     given: GivenClusters
     job: ClusterJob
 
-    def find_problems(self, near: NearPairs, progress: ExtendableProgress, scratch: MakeScratch) -> Problems:
+    def find_problems(self, near: NearPairGraph, progress: ExtendableProgress, scratch: MakeScratch) -> Problems:
         """Return the problems, given the near pairs that `job` has found. Members that are far from their representatives are aligned with
         them once more, on the CPU, so that their distances are known.
 
@@ -62,7 +62,7 @@ class ClusterCheck:
         far_distances = partial(self.job.distances.distances_of, progress=progress)
         return find_representative_problems(self.given, groups, near.edges, self._storage(scratch), far_distances)
 
-    def fix(self, near: NearPairs, scratch: MakeScratch) -> tuple[Clustering, int]:
+    def fix(self, near: NearPairGraph, scratch: MakeScratch) -> tuple[Clustering, int]:
         """Return (clusters without problems, how many records have another representative than before).
 
         scratch: creates temporary files for pairs that do not fit into memory

@@ -18,11 +18,11 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.execution.totals import ExtendableProgress
-from gpualign.jobs.cluster import ClusterJob, NearPairs
+from gpualign.jobs.cluster import ClusterJob, NearPairGraph
 from gpualign.jobs.cluster_names import NamedClusters
 from gpualign.jobs.output.atomic_files import OutputFiles, output_path, translate_output_errors
 
-WriteReport = Callable[["ReportedClusters", ClusterJob, NearPairs, ExtendableProgress], None]
+WriteReport = Callable[["ReportedClusters", ClusterJob, NearPairGraph, ExtendableProgress], None]
 """Function that writes the report of some clusters, given the job and its near pairs."""
 
 
@@ -47,7 +47,7 @@ class ReportedClusters:
     dates: RecordDates | None = None
     has_all_near_pairs: bool = True
 
-    def find_links(self, job: ClusterJob, near: NearPairs, progress: ExtendableProgress) -> list[ClusterLinks]:
+    def find_links(self, job: ClusterJob, near: NearPairGraph, progress: ExtendableProgress) -> list[ClusterLinks]:
         """Return the facts about the clusters of each level. near: near pairs that `job` has found.
 
         Raises `TooLittleMemory` if the distances within a cluster must be computed and do not fit into memory.
@@ -72,7 +72,7 @@ class ReportedClusters:
             found.append(ClusterLinks(names[shown], sizes[shown], diameter[shown], links[shown], ends[shown], *dated[:, shown]))
         return found
 
-    def _forest(self, job: ClusterJob, near: NearPairs) -> Edges:
+    def _forest(self, job: ClusterJob, near: NearPairGraph) -> Edges:
         """Return the minimum spanning forest of all records, in which a copy is at distance 0 from the first one."""
         duplicates, forest = job.distances.duplicates, near.forest
         firsts = self.places[duplicates.first_records][duplicates.group_of]
@@ -99,7 +99,7 @@ def reported_clustering(clustering: Clustering, max_distance: float, ids: Sequen
     return ReportedClusters(ids, [f"{max_distance:.10g}"], clustering.labels[None] + 1, np.arange(len(ids), dtype=np.int64), dates)
 
 
-def _known_pairs(job: ClusterJob, near: NearPairs, labels: Integers, progress: ExtendableProgress) -> Iterator[Chunk]:
+def _known_pairs(job: ClusterJob, near: NearPairGraph, labels: Integers, progress: ExtendableProgress) -> Iterator[Chunk]:
     """Yield the known distances within clusters, each pair once: the near pairs or, of clusters that have others, those of the job's
     source. labels: cluster of each distinct record at the first level, numbered from 0."""
     sizes = np.bincount(labels)
@@ -128,7 +128,7 @@ def open_linkage_report(name: str | None, files: OutputFiles) -> Iterator[WriteR
         stack.enter_context(translate_output_errors(path))
         stream = stack.enter_context(files.open_text(path))
 
-        def write(clusters: ReportedClusters, job: ClusterJob, near: NearPairs, progress: ExtendableProgress) -> None:
+        def write(clusters: ReportedClusters, job: ClusterJob, near: NearPairGraph, progress: ExtendableProgress) -> None:
             links = clusters.find_links(job, near, progress)
             with translate_output_errors(path):
                 write_linkage_report(stream, clusters.ids, clusters.levels, links, clusters.dates)

@@ -12,7 +12,7 @@ from gpualign.core.clustering.problem_writer import write_problems
 from gpualign.core.clustering.verification import Problems
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.execution.totals import ExtendableProgress
-from gpualign.jobs.cluster import ClusterOptions, NearPairs
+from gpualign.jobs.cluster import ClusterOptions, NearPairGraph
 from gpualign.jobs.cluster_sources import ClusterSource
 from gpualign.jobs.linkage_report import open_linkage_report, reported_clustering, reported_names
 from gpualign.jobs.member_alignments import align_members
@@ -46,12 +46,12 @@ class ClusterRun:
     reporter: RunReporter
 
     @contextmanager
-    def _near_pairs(self) -> Iterator[tuple[NearPairs, ExtendableProgress]]:
+    def _near_pairs(self) -> Iterator[tuple[NearPairGraph, ExtendableProgress]]:
         job = self.source.job
         with self.reporter.progress(job.total_work, self.spec.path, job.work_unit) as progress:
             yield job.find_near_pairs(progress, self.files.new_scratch), progress
 
-    def write_names(self, names: NamesFiles, earlier: EarlierNames, has_all_near_pairs: bool) -> tuple[NamedClusters, NearPairs]:
+    def write_names(self, names: NamesFiles, earlier: EarlierNames, has_all_near_pairs: bool) -> tuple[NamedClusters, NearPairGraph]:
         """Name the clusters at several thresholds, write the names, and return (names, near pairs).
 
         names: files of the names
@@ -67,7 +67,7 @@ class ClusterRun:
             write(named)
         return named, near
 
-    def write_clusters(self, check: ClusterCheck | None = None) -> tuple[Clustering, NearPairs, int | None]:
+    def write_clusters(self, check: ClusterCheck | None = None) -> tuple[Clustering, NearPairGraph, int | None]:
         """Cluster the records, write the clusters, and return (clusters, near pairs, how many records were changed, if given clusters are
         fixed). check: given clusters to fix; None: there are none"""
         source, job, changed = self.source, self.source.job, None
@@ -90,7 +90,7 @@ class ClusterRun:
             write(ClusteredRecords(source.ids, clustering, source.inputs, members, source.are_identities, threads, source.cells))
         return clustering, near, changed
 
-    def write_problems(self, check: ClusterCheck) -> tuple[Problems, NearPairs]:
+    def write_problems(self, check: ClusterCheck) -> tuple[Problems, NearPairGraph]:
         """Write the problems of given clusters, and return (problems, near pairs)."""
         path = self.spec.path
         with translate_output_errors(path), self.files.open_text(path) as stream:
