@@ -220,12 +220,12 @@ class ClusterJob:
 
     @property
     def total_work(self) -> int:
-        """Amount of total_work known so far, in units of `work_unit`; `run` may add to it."""
+        """Amount of work known so far, in units of `work_unit`; `run` may add to it."""
         return self.distances.total_work
 
     @property
     def work_unit(self) -> str:
-        """Unit of `work`, "cells" or "pairs"."""
+        """Unit of `total_work`, "cells" or "pairs"."""
         return self.distances.work_unit
 
     def describe(self) -> DescriptionRows:

@@ -50,7 +50,7 @@ class DistanceSource(Protocol):
 
     @property
     def work_unit(self) -> str:
-        """Unit of `work`, "cells" or "pairs"."""
+        """Unit of `total_work`, "cells" or "pairs"."""
 
     def near_pair_bytes(self, memory: int) -> int:
         """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""

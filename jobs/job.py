@@ -32,11 +32,11 @@ class Job(Protocol):
 
     @property
     def total_work(self) -> int:
-        """Amount of total_work, in units of `work_unit`, as counted for progress."""
+        """Amount of work, in units of `work_unit`, as counted for progress."""
 
     @property
     def work_unit(self) -> str:
-        """Unit of `work`: cells, pairs or comparisons."""
+        """Unit of `total_work`: cells, pairs or comparisons."""
 
     @property
     def row_work(self) -> WorkPerQuery:

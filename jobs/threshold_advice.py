@@ -56,7 +56,7 @@ def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_nea
     """Return the estimated seconds that the run would take if `CLUSTER_MIN_COVERAGE` were its minimum coverage.
 
     Returns None if the user has given a minimum coverage, if `CLUSTER_MIN_COVERAGE` would exclude no pairs, or if there is too little
-    memory for an estimate. Parameters as for `describe_every_pair`.
+    memory for an estimate. Parameters as for `explain_full_alignment`.
     """
     if filter.min_coverage:
         return None

@@ -72,8 +72,8 @@ def time_plan(plan: Plan, prepared: PreparedTask) -> float:
 
 def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float) -> float | None:
     """Estimate how long it takes to compute a plan, by computing tiles from all parts of its middle band. Their targets are read from where
-    the run reads them, which may be a disk. Returns None if there are no tiles, or
-    if the engine estimates that one takes longer than `min_seconds`.
+    the run reads them, which may be a disk. Returns None if there are no tiles, or if the engine estimates that one of them takes longer
+    than `min_seconds`.
 
     min_seconds: minimum time of the measurement, unless all tiles of the band take less
     """

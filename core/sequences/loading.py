@@ -1,4 +1,5 @@
-"""Reads FASTA and FASTQ, plain or compressed, from a binary stream. The format is detected from the content, never from the file name."""
+"""Reads FASTA, FASTQ, tables of records and plain lists of sequences from a binary stream, plain or compressed, and encodes the letters.
+The format is detected from the content, never from the file name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Parses FASTA and FASTQ text into columns of ids and letters. A compiled scanner parses ordinary records; unusual records are passed
-one by one to Biopython, and read exactly as Biopython reads them."""
+"""Parses FASTA and FASTQ text into columns of ids and letters, and detects tables and plain lists, which other modules parse. A compiled
+scanner parses ordinary records; unusual records are passed one by one to Biopython, and read exactly as Biopython reads them."""
 
 from __future__ import annotations
 
