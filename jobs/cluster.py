@@ -25,7 +25,7 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import copy_bytes, group_copies, singleton_groups, split_groups, worth_copying
+from gpualign.core.near_pairs.deduplication import copy_bytes, group_copies, select_distinct, singleton_groups, split_groups, worth_copying
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
@@ -319,7 +319,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} record{'s'[: groups.repeated_count != 1]} equal to earlier ones")
-        distinct = inputs.queries.select(groups.first_records, threads)
+        distinct = select_distinct(records, groups, threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     near_bytes = near_pair_memory(records.nbytes + copied, memory)  # half of what is left
     beside = records.nbytes if copied else 0

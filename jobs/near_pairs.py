@@ -22,13 +22,14 @@ from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
-from gpualign.core.execution.totals import Progress, Totals
+from gpualign.core.execution.totals import Progress
 from gpualign.core.near_pairs.deduplication import (
     DuplicateExpansion,
     DuplicateGroups,
     copy_bytes,
     expansion_bytes,
     group_copies,
+    select_distinct,
     singleton_groups,
     worth_copying,
 )
@@ -42,12 +43,12 @@ from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import NearPairEngines
 from gpualign.jobs.every_pair import describe_tile_count
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery, describe_bands
+from gpualign.jobs.near_pair_totals import NearPairTotals
 from gpualign.jobs.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -82,36 +83,6 @@ _MAX_PAIRS_PER_BATCH = 1 << 18
 RECORD_BYTES = 300
 """Memory for each distinct record beside its letters, in bytes, that a run may use by default: an engine keeps up to 130 bytes of a
 short record, in its share of the budget, which is less than half."""
-
-
-@dataclass
-class NearPairTotals(Totals):
-    """Totals of a run that finds near pairs.
-
-    survivors: number of pairs of distinct records that survive each step
-    distinct_count: number of distinct records
-    """
-
-    survivors: Counter[str]
-    distinct_count: int
-
-    @property
-    def notes(self) -> list[str]:
-        survivors = ", ".join(f"{step} {count:,}" for step, count in self.survivors.items())
-        return [f"{self.distinct_count:,} distinct" + (f"; of these, pairs left by each step: {survivors}" if survivors else "")]
-
-    @property
-    def speed_text(self) -> str:
-        return f"in {self.seconds:.2f} s, {self.pair_count / max(self.seconds, 1e-9) / 1e6:.1f} M pairs/s"
-
-    @property
-    def summary_values(self) -> dict[str, object]:
-        figures = {
-            "pairs": self.pair_count,
-            "seconds": round(self.seconds, 6),
-            "pairs_per_second": round(self.pair_count / max(self.seconds, 1e-9)),
-        }
-        return {**figures, "distinct_sequences": self.distinct_count, "pairs_left": dict(self.survivors)}
 
 
 @dataclass(frozen=True)
@@ -405,8 +376,8 @@ def _max_list_pairs(task: Task, bound: EditBound, aligner: PairAligner | None, r
     bound: bound on the edits of pairs that pass
     result_bytes: memory for the results of all lists that are held at the same time
 
-    The path of an alignment with e edits has at most 2 e + 1 runs of equal columns, and a byte holds up to 64 columns of a run. Few pairs
-    in a list do not pass, so the bound is a fair estimate of their edits, too.
+    The path of an alignment with e edits has at most 2 e + 1 runs of equal columns, and a byte holds up to 64 columns of a run. Most pairs
+    in a list pass, so the bound is a fair estimate of the edits of all.
     """
     if aligner is None:
         return _MAX_PAIRS_PER_BATCH
@@ -420,11 +391,39 @@ def _max_list_pairs(task: Task, bound: EditBound, aligner: PairAligner | None, r
     return int(np.clip(result_bytes / (lists * results * (task.pair_bytes + path_bytes)), 1, _MAX_PAIRS_PER_BATCH))
 
 
-def _select_distinct(records: SequenceSet, groups: DuplicateGroups, threads: int) -> SequenceSet:
-    """Return the first record of each group of equal records. threads: maximum number of threads."""
-    if not groups.repeated_count:
-        return records
-    return replace(records.select(groups.first_records, threads), known_used_codes=records.used_codes)  # equal records, equal letters
+def _group_duplicates(task: Task, pairing: Pairing, grouped: bool, threads: int) -> tuple[DuplicateGroups, DuplicateGroups]:
+    """Return the groups of equal records among the queries and among the targets; the same object if queries and targets are one set.
+
+    grouped: whether equal records are grouped; otherwise each record is its own group
+    threads: maximum number of threads
+    """
+    group = partial(group_copies, v_genes=task.scoring.v_genes, threads=threads) if grouped else singleton_groups
+    targets = group(task.targets)
+    if task.targets is task.queries:
+        return targets, targets
+    return group(task.queries) if pairing is Pairing.ALL else targets.select_first(len(task.queries)), targets
+
+
+def _distinct_task(task: Task, bound: EditBound, queries: DuplicateGroups, targets: DuplicateGroups, threads: int) -> Task:
+    """Return the task of finding the pairs of distinct records within a bound.
+
+    queries, targets: groups of equal records
+    threads: maximum number of threads
+    """
+    distinct_targets = select_distinct(task.targets, targets, threads)
+    finds_edits = task.scoring.listed_distance in (None, ListedDistance.HAMMING)
+    return Task(
+        distinct_targets if task.targets is task.queries else select_distinct(task.queries, queries, threads),
+        distinct_targets,
+        make_scoring(task.alphabet, ScoringOptions(edit=True)) if finds_edits else task.scoring,
+        Mode.GLOBAL,
+        Detail.SCORE,
+        EndGaps.PENALISED,
+        task.alphabet,
+        edit_bound=bound,
+        both_strands=task.both_strands,
+        ambiguity=task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records),
+    )
 
 
 def prepare_near_pair_job(
@@ -445,56 +444,32 @@ def prepare_near_pair_job(
     Raises `RunError` if there is not enough memory.
     """
     ungrouped = partial(prepare_near_pair_job, task, bound, pairing, engines, resources, reporter, description_prefix, grouped=False)
+    host_threads, one_set = resources.host_threads, task.targets is task.queries
+    queries, targets = _group_duplicates(task, pairing, grouped, host_threads)
+    distinct_count = len(targets) + (0 if one_set else len(queries))
+    copied_bytes = copy_bytes(task.targets, targets) + (0 if one_set else copy_bytes(task.queries, queries))
+    extra = distinct_count * RECORD_BYTES + copied_bytes
+    memory = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=extra)
+    if not worth_copying(copied_bytes, memory):
+        return ungrouped()
+    memory -= copied_bytes
+    distinct = _distinct_task(task, bound, queries, targets, host_threads)
     listed = task.scoring.listed_distance
     has_distances = task.scoring.edit and listed in (None, ListedDistance.TCRDIST)  # as the engine finds them
     distance_suffices = has_distances and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
-    one_set = task.targets is task.queries
-    host_threads = resources.host_threads
-    group = partial(group_copies, v_genes=task.scoring.v_genes, threads=host_threads) if grouped else singleton_groups
-    targets = group(task.targets)
-    if one_set:
-        queries = targets
-    elif pairing is Pairing.ALL:
-        queries = group(task.queries)
-    else:
-        queries = targets.select_first(len(task.queries))
-    records = len(targets.first_records) + (0 if one_set else len(queries.first_records))
-    copied = copy_bytes(task.targets, targets) + (0 if one_set else copy_bytes(task.queries, queries))
-    extra = records * RECORD_BYTES + copied
-    left = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=extra)
-    if not worth_copying(copied, left):
-        return ungrouped()
-    left -= copied
-    others = _select_distinct(task.targets, targets, host_threads)
-    distinct = others if one_set else _select_distinct(task.queries, queries, host_threads)
-    finds_edits = listed in (None, ListedDistance.HAMMING)
-    near_scoring = make_scoring(task.alphabet, ScoringOptions(edit=True)) if finds_edits else task.scoring
-    ambiguous = task.ambiguity and task.ambiguity.select(queries.first_records, targets.first_records)
-    near = Task(
-        distinct,
-        others,
-        near_scoring,
-        Mode.GLOBAL,
-        Detail.SCORE,
-        EndGaps.PENALISED,
-        task.alphabet,
-        edit_bound=bound,
-        both_strands=task.both_strands,
-        ambiguity=ambiguous,
-    )
-    # Unequal letters are counted in place, so that lists of pairs need no more than their numbers.
-    aligned = left // 8 if task.scoring.listed_distance is ListedDistance.HAMMING else left // 2
-    budget, aligning = Budget.from_total(left if distance_suffices else left - aligned), Budget.from_total(aligned)
-    prepared = engines.finder.prepare(near, budget)
+    # Counting unequal letters needs little memory besides the list of pairs.
+    aligner_bytes = 0 if distance_suffices else memory // 8 if listed is ListedDistance.HAMMING else memory // 2
+    budget, aligner_budget = Budget.from_total(memory - aligner_bytes), Budget.from_total(aligner_bytes)
+    prepared = engines.finder.prepare(distinct, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner: PairAligner | None = None
     if listed is ListedDistance.HAMMING:
         aligner = HammingCounter(task)
     elif not distance_suffices:
-        aligner = engines.aligner.prepare_pair_aligner(task, aligning)
+        aligner = engines.aligner.prepare_pair_aligner(task, aligner_budget)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} record{'s'[: repeated != 1]} equal to earlier ones; " if repeated else ""
-    reporter.detail(f"{description_prefix}{equal}{bounded_quantity(near)} {describe_bound(near)}; {prepared.kernel}")
+    reporter.detail(f"{description_prefix}{equal}{bounded_quantity(distinct)} {describe_bound(distinct)}; {prepared.kernel}")
     threads = text_thread_count(budget, host_threads)
-    list_pairs = _max_list_pairs(task, near.mean_edit_bound, aligner, aligning.result_bytes)
+    list_pairs = _max_list_pairs(task, distinct.mean_edit_bound, aligner, aligner_budget.result_bytes)
     return NearPairJob(task, pairing, (queries, targets), prepared, plan, aligner, engines, budget, threads, list_pairs, ungrouped)

@@ -19,7 +19,7 @@ from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Progress
-from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, split_groups
+from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, select_distinct, split_groups
 from gpualign.core.near_pairs.index_lists import IndexLists, equal_items
 from gpualign.core.near_pairs.paired_chains import ENTRY_BYTES, LocusPairs, NearChainsBuilder, near_cells
 from gpualign.core.planning.tile_plan import Pairing, Plan
@@ -31,7 +31,8 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows, PairJob, WorkPerQuery
-from gpualign.jobs.near_pairs import RECORD_BYTES, NearPairTotals
+from gpualign.jobs.near_pair_totals import NearPairTotals
+from gpualign.jobs.near_pairs import RECORD_BYTES
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
@@ -285,7 +286,7 @@ def _prepare_locus(
         if len(chains) == 1:
             numbers = np.arange(len(groups[0]), dtype=np.int64)
             near_themselves = np.flatnonzero(selector.selection_mask(numbers, numbers))
-    distinct = [one.records.select(some.first_records, threads) for one, some in zip(chains, groups, strict=True)]
+    distinct = [select_distinct(one.records, some, threads) for one, some in zip(chains, groups, strict=True)]
     job = nw.prepare_filtered(
         replace(inputs, queries=distinct[0], targets=distinct[-1]), options, filter, filter.detail, Pairing.ABOVE, plan_reporter
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,6 +98,13 @@ def split_groups(duplicates: DuplicateGroups, keys: Integers) -> DuplicateGroups
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return DuplicateGroups(rank[numbers], firsts[order])
+
+
+def select_distinct(records: SequenceSet, groups: DuplicateGroups, threads: int) -> SequenceSet:
+    """Return the first record of each group of equal records. threads: maximum number of threads."""
+    if not groups.repeated_count:
+        return records
+    return replace(records.select(groups.first_records, threads), known_used_codes=records.used_codes)  # equal records, equal letters
 
 
 def copy_bytes(sequences: SequenceSet, groups: DuplicateGroups) -> int:
