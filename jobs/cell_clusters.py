@@ -1,4 +1,4 @@
-"""Clusters of cells that are near by their chains of two loci, for `cluster`."""
+"""Clusters cells whose chains of two loci are near, for `cluster`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CellDistances:
         raise NotImplementedError("only near pairs of cells have a distance")
 
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
-        return iter(())  # of the near pairs alone
+        return iter(())  # only near pairs have distances, and the caller has those
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct cells only."""

@@ -53,13 +53,13 @@ class ClusterOptions:
     levels: maximum distances at which clusters get names that stay, descending; the first is also the maximum distance of near pairs.
         Empty: clusters at one threshold
     previous: table of names of an earlier run
-    linkage_report: name of a file for facts about single-linkage clusters, written in addition
-    dates: table of the records' dates for this report, with a column if it has several of dates
-    colours: name of a file for the colours of named clusters, written in addition
+    linkage_report: file for a report on the single-linkage clusters, written in addition
+    dates: table of the records' dates for this report, with the name of a column if several have dates
+    colours: file for the colours of named clusters, written in addition
     verify: file with clusters to be verified; None: records are clustered
-    fix: whether these clusters are changed so that they obey the threshold
-    uc: name of a .uc file to write in addition
-    representatives: name of a FASTA file of representatives to write in addition
+    fix: whether clusters that break the threshold are repaired
+    uc: .uc file to write in addition
+    representatives: FASTA file of representatives to write in addition
     """
 
     alignment_options: nw.NwOptions = field(default_factory=nw.NwOptions)
@@ -261,10 +261,12 @@ class ClusterJob:
         return clustering_from_labels(labels, edges, near.copies).expand_copies(duplicates.group_of, duplicates.first_records)
 
     def cluster_levels(self, near: NearPairGraph, levels: Sequence[float]) -> Integers:
-        """Return the single-linkage clusters at each level: a label for each record, int64[levels][records]. levels: maximum distances,
-        descending, of which the first is that of near pairs."""
+        """Return the single-linkage clusters at each level: a label for each record, int64[levels][records].
+
+        levels: maximum distances, descending; the first is the maximum distance of near pairs
+        """
         limits = self.distances.distance_limits(levels)
-        limits[0] = np.inf  # all pairs are near by the exact rule, which is that of one threshold
+        limits[0] = np.inf  # the exact rule of the first level has already selected the near pairs
         return labels_at(near.forest, limits)[:, self.distances.duplicates.group_of]
 
     def _linkage_labels(self, edges: EdgeList, progress: ExtendableProgress) -> Integers:
@@ -321,9 +323,9 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         reporter.detail(f"{groups.repeated_count:,} record{'s'[: groups.repeated_count != 1]} equal to earlier ones")
         distinct = select_distinct(records, groups, threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    near_bytes = near_pair_memory(records.nbytes + copied, memory)  # half of what is left
-    beside = records.nbytes if copied else 0
-    resources = replace(o.resources, memory=memory - near_bytes - beside)
+    near_bytes = near_pair_memory(records.nbytes + copied, memory)
+    original_bytes = records.nbytes if copied else 0  # kept in addition to the copy of the distinct records
+    resources = replace(o.resources, memory=memory - near_bytes - original_bytes)
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
     alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)

@@ -1,4 +1,4 @@
-"""Distances between the records of a clustering: computed by alignment, or known before."""
+"""Distances between the records of a clustering: computed by alignment, or precomputed."""
 
 from __future__ import annotations
 
@@ -56,26 +56,31 @@ class DistanceSource(Protocol):
         """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        """Return the near pairs. storage: place of the pairs."""
+        """Return the near pairs. storage: where they are stored."""
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
-        """Return, for each of several maximum distances, the number that the distance of a pair does not exceed if it is near."""
+        """Return the limit for each of several maximum distances: a pair is near if, and only if, its distance does not exceed the limit,
+        which allows for rounding. float64[levels]."""
 
     @property
     def rounding_error(self) -> float:
         """Maximum rounding error of distances at the threshold, and so of their means."""
 
     def distances_within(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Reals]:
-        """Yield the distances between all pairs of each group of records, given in ascending order, as a condensed matrix. No record is in
-        two groups."""
+        """Yield the distances between all pairs of each group as a condensed matrix, float64[pairs].
+
+        groups: numbers of the records of each group, ascending; no record is in two groups
+        """
 
     def distances_of(self, i: Integers, j: Integers, progress: ExtendableProgress) -> Reals:
-        """Return the distances of listed pairs of records, i < j, float64[pairs]; nan for those that have none, or none that is
-        computed."""
+        """Return the distances of listed pairs of records, i < j: float64[pairs], NaN for pairs whose distance is unknown."""
 
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
-        """Yield the known distances of pairs of records, each pair once, among them all those within the given groups: as for
-        `distances_within`, except that pairs may have no distance."""
+        """Yield known distances, each pair once, including those of all pairs within the groups. Pairs without a distance are left out.
+        Yields nothing if only near pairs have distances.
+
+        groups: as for `distances_within`
+        """
 
     def describe(self) -> DescriptionRows:
         """Return the rows that describe the plan in a dry run."""
@@ -179,7 +184,7 @@ class AlignmentDistances:
 
     @property
     def has_only_near_distances(self) -> bool:
-        """True if other pairs than the near ones have no distance, or none that is computed."""
+        """True if only near pairs have a distance, or if no other distances are computed."""
         return self.options.scoring.listed_distance is not None or bool(self.options.read_options.columns.same)
 
     def _distances_among(self, members: Integers, progress: ExtendableProgress) -> Reals:

@@ -21,7 +21,7 @@ from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
 
 def log_path(table: Path) -> Path:
-    """Return the path of the log of merges that stands beside a table of names."""
+    """Return the path of the log of merges that belongs to a table of names."""
     return table.with_name(f"{table.name}.log")
 
 
@@ -67,7 +67,7 @@ class EarlierNames:
     overwritten: MergeLog | None
 
     def with_ids(self, ids: Sequence[str]) -> list[str]:
-        """Return the ids of the named records, and after them those of `ids` that are not among them, sorted, as `extend` orders them."""
+        """Return the ids of the named records, followed by all other `ids`, sorted. This is the order in which `extend` returns them."""
         return [*self.names.ids, *sorted(set(ids).difference(self.names.ids))]
 
     def check_compared(self, ids: Sequence[str]) -> None:
@@ -118,7 +118,7 @@ class NamesFiles:
     """Files with names: the table to continue and the one to write, each with a log beside it.
 
     levels: thresholds, descending
-    previous: table of an earlier run; None: names begin
+    previous: table of an earlier run; None: there are no names yet
     path: table to write; None: standard output
     format: format of this table, tsv or microreact
     colours: name of a file for the clusters' colours; None: not written

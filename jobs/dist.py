@@ -93,13 +93,13 @@ class DistOptions:
     def task(self) -> DistanceTask:
         """Return the task for these options. Raises `InputError` for contradictory options."""
         metric = metric_named(self.metric)
-        believed = (
+        min_shared = (
             _default_compared_fraction()
             if self.min_compared is None and self.max_distance is not None and self.must_count_compared_sites
             else None
         )
         min_compared = 1 if self.min_compared is None else self.min_compared
-        task = DistanceTask(metric, self.missing, self.compared, min_compared, self.max_distance, self.added, self.min_kinship, believed)
+        task = DistanceTask(metric, self.missing, self.compared, min_compared, self.max_distance, self.added, self.min_kinship, min_shared)
         metric.check_missing_rule(task.missing_rule)
         max_distance, min_kinship = parameter("max_distance"), parameter("min_kinship")
         if metric.is_similarity and self.max_distance is not None:
@@ -127,8 +127,13 @@ class DistOptions:
         return task
 
     def budget(self, call_bytes: int = 0, mapped_bytes: int = 0) -> DistanceBudget:
-        """Return the memory budget of a run that holds `call_bytes` bytes of calls, and copies `mapped_bytes` bytes of planes that a file
-        holds, for which half of the default memory is meant. Raises `RunError` if the calls leave too little memory."""
+        """Return the memory budget of a run.
+
+        call_bytes: size of the calls that are held in memory
+        mapped_bytes: size of the bit planes that are copied from a file; the default memory grows by twice this size
+
+        Raises `RunError` if the calls leave too little memory.
+        """
         return DistanceBudget.of(self.resources.memory or default_memory(call_bytes + 2 * mapped_bytes), call_bytes)
 
 

@@ -46,7 +46,7 @@ class AlignedHits:
 
     @staticmethod
     def without_paths(hits: Hits) -> AlignedHits:
-        """Return the best alignment of each hit, not computed."""
+        """Return the best alignment of each hit, whose path is not computed."""
         return AlignedHits(hits, None, np.ones(len(hits), dtype=np.int64))
 
 
@@ -54,7 +54,7 @@ class HitAligner:
     """Aligns the hits of one search. It is a context manager that ends its threads.
 
     search: the search
-    unmasked: task of the search with the original letters of masked sequences, which statistics count
+    unmasked: task of the search with the original letters of masked sequences, from which statistics are counted
     filter: selects the hits to write
     space: search space for E-values; None: there are no E-values
     model: model for adjusting scores to compositions; None: scores are not adjusted

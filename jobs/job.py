@@ -65,7 +65,8 @@ class PairJob(Job, Protocol):
 
     @property
     def is_joined(self) -> bool:
-        """True if the pairs are joined from those of several runs, which cannot be sampled, and must all be repeated to resume a run."""
+        """True if the pairs are joined from those of several runs. Such a job cannot be sampled, and repeats all of these runs when it is
+        resumed."""
 
     @property
     def task(self) -> Task:

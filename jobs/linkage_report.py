@@ -100,8 +100,8 @@ def reported_clustering(clustering: Clustering, max_distance: float, ids: Sequen
 
 
 def _known_pairs(job: ClusterJob, near: NearPairGraph, labels: Integers, progress: ExtendableProgress) -> Iterator[Chunk]:
-    """Yield the known distances within clusters, each pair once: the near pairs or, of clusters that have others, those of the job's
-    source. labels: cluster of each distinct record at the first level, numbered from 0."""
+    """Yield the known distances within clusters, each pair once: near pairs, or the distances of the job's source for clusters that also
+    have other pairs. labels: cluster of each distinct record at the first level, numbered from 0."""
     sizes = np.bincount(labels)
     counts = sum((np.bincount(labels[i], minlength=len(sizes)) for i, _, _ in near.edges.chunks()), np.zeros(len(sizes), dtype=np.int64))
     has_others = counts < sizes * (sizes - 1) // 2

@@ -86,7 +86,8 @@ def append_samples(
     files: ScratchFiles,
     reporter: Reporter,
 ) -> SetSummary:
-    """Add the samples of an input to a set, all or, after an error or if the process is killed, none. Arguments as for `make_sample_set`.
+    """Add all samples of an input to a set. If an error occurs or the process is killed, the set is unchanged. Arguments as for
+    `make_sample_set`.
 
     Raises `InputError` if sites or kinds of calls differ, and for an id that the set has already, unless `options` allows duplicates.
     """
@@ -102,7 +103,7 @@ def append_samples(
 
 
 def withdraw_samples(path: str, named: dict[str, str]) -> SetSummary:
-    """Withdraw samples from a set. They stay in the file, and no run sees them any more.
+    """Withdraw samples from a set. They stay in the file, but later runs ignore them.
 
     named: ids, each with text, for messages, that says where it is named
 

@@ -205,7 +205,7 @@ def _read_file(stream: BinaryIO, source: str, options: ReadOptions, reporter: Re
     report_table_or_list(source, raw.table, len(raw.ids) if raw.is_plain_list else 0, reporter)
     if raw.empty_ids:
         reporter.note(f"{source}: left out {describe_empty_records(raw.empty_ids)}")
-    _report_gaps(raw, reporter)
+    _report_changed_letters(raw, reporter)
     return raw
 
 
@@ -304,7 +304,8 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
     return scoring
 
 
-def _report_gaps(raw: RawRecords, reporter: Reporter) -> None:
+def _report_changed_letters(raw: RawRecords, reporter: Reporter) -> None:
+    """Report the gaps that were removed and the unknown letters that were replaced."""
     if raw.gaps.letter_count:
         reporter.note(f"{raw.source}: {describe_removed_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letter_count:

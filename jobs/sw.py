@@ -46,10 +46,13 @@ from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
 DEFAULT_MAX_HITS = 25
-_BATCHES_AT_ONCE = 3  # batches of hits that are scored, and that are aligned, at the same time
+_BATCHES_AT_ONCE = 3  # batches of hits that are scored at the same time, and batches that are aligned at the same time
 _BATCHES_AHEAD = 3
-_MIN_CONCURRENT_MEMORY = 128 << 20  # of the memory for tracing hits, in bytes: with less, one batch is scored or aligned at a time
-_TRACE_DIVISOR = 4  # one part in four of the memory beside the sequences is for tracing hits
+_MIN_CONCURRENT_MEMORY = 128 << 20
+"""Minimum memory for tracing hits, in bytes, with which several batches are scored or aligned at the same time."""
+
+_TRACE_DIVISOR = 4
+"""The memory that remains after the sequences is divided by this number; one such part is for tracing hits."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class SwOptions:
     mask, mask_target: how low-complexity parts of the queries and of the targets are masked: "seg", "dust" or "none"
     composition: how scores are adjusted to the compositions of proteins: "adjust", "scale" or "none"
     evalue: source of the parameters of E-values: "table" or "estimate"; "none": no E-values
-    evalue_letters: number of letters of the database for which E-values hold; None: that of the targets
+    evalue_letters: number of letters of the database on which E-values are based; None: that of the targets
     identity_def: identity definition number, see core/alignment/identity.py
     max_hsps: maximum number of alignments of a query with a target, which share no pair of letters
     no_traceback: whether hits are reported without alignments

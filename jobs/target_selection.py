@@ -38,7 +38,7 @@ class TargetFilters:
     """Filters that select records of a database.
 
     targets: ids of the records to search, each with text, for messages, that says where the id was listed; None: all records
-    exclude: ids of records to leave out, likewise
+    exclude: ids of records to leave out, in the same form
     where: conditions that all records to search meet
     """
 
