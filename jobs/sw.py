@@ -305,7 +305,7 @@ class SearchJob:
     def _search_space(self) -> SearchSpace | None:
         """Return the search space for E-values, based on the original sequences and scoring, and report the source of its parameters.
         Returns None if there are no E-values."""
-        o, task, sides = self.options, self.task, self.search_plan.frame_sets
+        o, task, frame_sets = self.options, self.task, self.search_plan.frame_sets
         if o.evalue == "none":
             return None
         parameters: EvalueParameters | None = None if o.evalue == "estimate" else published_parameters(task.scoring)
@@ -328,8 +328,8 @@ class SearchJob:
             return None
         adjusted = "" if self.matrix_model is None else "; scores are adjusted to the composition of each pair"
         self.reporter.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}{adjusted}")
-        space = SearchSpace(parameters, sides.targets.evalue_letters, len(task.targets), sides.strand_count)
-        return space if o.evalue_letters is None else space.with_letter_count(sides.targets.evalue_letter_count(o.evalue_letters))
+        space = SearchSpace(parameters, frame_sets.targets.evalue_letters, len(task.targets), frame_sets.strand_count)
+        return space if o.evalue_letters is None else space.with_letter_count(frame_sets.targets.evalue_letter_count(o.evalue_letters))
 
 
 _MAX_FILE_MEMORY_RATIO = 4
@@ -399,27 +399,27 @@ def prepare(
     unmasked_targets = task.targets
     if translated is None:
         strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
-        sides = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
-        unmasked_queries = sides.queries.sequences
+        frame_sets = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
+        unmasked_queries = frame_sets.queries.sequences
         if masked.queries is not task.queries:
             unmasked_queries = make_strands(task.queries, task.alphabet, strand).sequences
     else:
         held, unmasked_queries = translated.held_bytes, task.queries
-        sides = replace(
+        frame_sets = replace(
             translated.frames,
             queries=replace(translated.frames.queries, sequences=masked.queries),
             targets=replace(translated.frames.targets, sequences=masked.targets),
         )
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
-    if unmasked_queries is not sides.queries.sequences:
+    if unmasked_queries is not frame_sets.queries.sequences:
         held += unmasked_queries.codes.nbytes
-    if unmasked_targets is not sides.targets.sequences:
+    if unmasked_targets is not frame_sets.targets.sequences:
         held += unmasked_targets.memory_bytes
     is_indexed = inputs.targets.known_file_positions is not None  # even if only a part of the index, in memory, is searched
     advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
-    left = remaining_memory(replace(masked, queries=sides.queries.sequences), o.resources.memory, held, advice)
+    left = remaining_memory(replace(masked, queries=frame_sets.queries.sequences), o.resources.memory, held, advice)
     candidates = filter if model is None else filter.candidate_filter()
-    search = replace(plan_search(masked, sides, candidates, engine, left - left // _TRACE_DIVISOR), index_check=inputs.index_check)
+    search = replace(plan_search(masked, frame_sets, candidates, engine, left - left // _TRACE_DIVISOR), index_check=inputs.index_check)
     reporter.detail(describe_work(search.prepared, search.plan))
     return SearchJob(
         task, o, needs_paths, search, filter, model, unmasked_queries, unmasked_targets, engine, left // _TRACE_DIVISOR, reporter

@@ -92,7 +92,7 @@ class CutoffHitCollector:
         self._start = band.start
         self._queries = query_numbers[band.start : band.stop]
         self._cutoffs = cutoffs[band.start : band.stop]
-        # For each row: hits so far, and whether they exceed those held.
+        # For each row: number of hits so far, and whether hits are missing.
         self._counts = np.zeros(len(self._queries), dtype=np.int64)
         self._is_truncated = np.zeros(len(self._queries), dtype=bool)
         self._tiles: list[_TileHits] = []
@@ -101,13 +101,13 @@ class CutoffHitCollector:
         assert isinstance(result, TileHits)
         tile, scores = result.tile, result.scores
         place = slice(tile.query_start - self._start, tile.query_stop - self._start)
-        floors, counts, cut = self._cutoffs[place], self._counts[place], self._is_truncated[place]  # views
-        passing = scores >= floors[:, None]
+        counts, is_truncated = self._counts[place], self._is_truncated[place]  # views
+        passing = scores >= self._cutoffs[place, None]
         counts += passing.sum(axis=1)
-        cut |= counts > self._top
+        is_truncated |= counts > self._top
         if scores.shape[1] < len(tile.targets):
-            cut |= passing.all(axis=1)
-        rows, columns = np.nonzero(passing & ~cut[:, None])
+            is_truncated |= passing.all(axis=1)
+        rows, columns = np.nonzero(passing & ~is_truncated[:, None])
         if len(rows):
             targets = result.targets[rows, columns].astype(np.int32)
             self._tiles.append(_TileHits((rows + place.start).astype(np.int32), targets, scores[rows, columns]))

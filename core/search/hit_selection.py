@@ -22,10 +22,13 @@ _CHUNK_HITS = 8192
 """Maximum number of alignments per chunk. The paths of a chunk's hits are computed together, and the hits are written together."""
 
 _CANDIDATE_EVALUE_FACTOR = 10.0
+"""Maximum E-value of hits whose scores will be adjusted, relative to that of hits to write."""
+
 _CANDIDATE_SCORE_FACTOR = 0.75
+"""Minimum score of hits whose scores will be adjusted, relative to that of hits to write."""
+
 _EXTRA_CANDIDATES = 50
-"""Hits to adjust: their maximum E-value, relative to that of hits to write; their minimum score, likewise; their number per query, in
-addition to twice that of hits to write."""
+"""Number of hits per query whose scores will be adjusted, in addition to twice the number of hits to write."""
 
 _CHUNK_LETTERS = 4 << 20
 """Approximate number of query letters and of bytes of titles and annotations per chunk; formats may repeat all of them for each hit."""
@@ -101,7 +104,7 @@ class HitSelector:
 
     def __init__(self, task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, space: SearchSpace | None) -> None:
         self._task = task
-        self._sides = frame_sets
+        self._frame_sets = frame_sets
         self._filter = filter
         self._space = space
         self.suppressed = SuppressedHitCounts(0, None if space is None else 0)
@@ -113,7 +116,7 @@ class HitSelector:
         letters = self._task.queries.lengths[hits.queries]
         if (titles := title_byte_counts(self._task)) is not None:
             letters = letters + titles[0][hits.queries] + titles[1][hits.targets]
-        letters = letters + self._sides.targets.annotation_byte_counts(hits.targets)
+        letters = letters + self._frame_sets.targets.annotation_byte_counts(hits.targets)
         letters = np.cumsum(letters)
         start = 0
         while start < len(hits):
@@ -121,14 +124,14 @@ class HitSelector:
             limit = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
             end = max(start + 1, min(start + -(-_CHUNK_HITS // self._filter.max_hsps), limit))
             chunk = hits.select(slice(start, end))
-            if len(chunk := passing_hits(chunk, self._sides, self._filter, self._space)):
+            if len(chunk := passing_hits(chunk, self._frame_sets, self._filter, self._space)):
                 yield chunk
             start = end
 
     def _best_frame_hits(self, hits: Hits) -> Hits:
         """Return the hits to write for each record, best first. If several strands or frames of the same two records give hits, only the
         best of these hits counts (the first if tied)."""
-        of_queries, of_targets = self._sides.queries, self._sides.targets
+        of_queries, of_targets = self._frame_sets.queries, self._frame_sets.targets
         hits = hits.select(hits.whole_points >= self._filter.min_score)
         records = of_queries.record_numbers(hits.queries)
         if self._filter.excludes_self:
@@ -156,7 +159,7 @@ class HitSelector:
         """
         limit = self._filter.max_evalue
         chosen = unwritten_ranks == 0 if limit is None else unwritten_ranks >= 0
-        evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.select(chosen))
+        evalues = None if self._space is None else hit_evalues(self._space, self._frame_sets, hits.select(chosen))
         if evalues is not None and limit is not None:
             self.suppressed.query_count += len(distinct(records[chosen][evalues <= limit]))
             return

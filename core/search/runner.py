@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from gpualign.core.sequences.index_check import IndexCheck
 
 FIRST_PASS_TOP = 1000
+"""Minimum number of targets initially kept per query in a search for every hit above a threshold, if there are as many."""
+
 FIRST_PASS_TOP_PER_EVALUE = 30
-"""Number of targets initially kept per query in a search for every hit above a threshold: at least the first, and the second times the
-maximum E-value. Of real proteins against 20,000, 1 to 21 targets for each unit of a maximum E-value of 100 reach the score cutoff."""
+"""Number of targets initially kept per query for each unit of the maximum E-value, if they fit in memory. When real proteins were searched
+against 20,000, with a maximum E-value of 100, 1 to 21 targets for each unit reached the score cutoff."""
 
 _WAITING_HITS_DIVISOR = 8
 """The memory of a search is divided by this number; one such part is for hits that wait for an earlier query's hits."""

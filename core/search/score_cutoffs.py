@@ -89,6 +89,6 @@ def score_cutoffs(query_lengths: Integers, min_score: int, evalue_cutoffs: Evalu
     min_score = max(1, min_score)
     if evalue_cutoffs is None:
         return np.full(len(query_lengths), min_score, dtype=np.int64)
-    distinct, places = np.unique(query_lengths, return_inverse=True)
-    floors = np.array([evalue_cutoffs.cutoff(length) for length in distinct.tolist()], dtype=np.int64)
-    return np.maximum(min_score, floors[places])
+    lengths, places = np.unique(query_lengths, return_inverse=True)
+    cutoffs = np.array([evalue_cutoffs.cutoff(length) for length in lengths.tolist()], dtype=np.int64)
+    return np.maximum(min_score, cutoffs[places])
