@@ -29,20 +29,22 @@ _MAX_SAMPLE_GROWTH = 16
 """Maximum factor by which a sample grows after a measurement."""
 
 _MIN_START_FRACTION = 0.05
-"""Minimum fraction of the time of a sample that counts as a start, such as opening a GPU, which a longer run has only once."""
+"""Minimum start-up time that is taken into account, as a fraction of a sample's time. Start-up, such as opening a GPU, takes no longer in a
+longer run."""
 
 _MIN_DIFFERENCE_FRACTION = 0.1
-"""Minimum difference between the times of a sample and of half of it, as a fraction of the first, from which a speed is computed: smaller
-differences may be noise."""
+"""Minimum difference between the times of a sample and of half the sample, as a fraction of the sample's time, from which a speed is
+computed. Smaller differences may be noise."""
 
 _MAX_TIMES = 5
-"""Maximum number of times that a sample is timed that is too small for one time to be exact."""
+"""Maximum number of times that a sample is timed if it is too small to be timed accurately once."""
 
 _SAMPLE_PARTS = 32
 """Number of places from which a sample is taken."""
 
 _WARM_UP_FRACTION = 0.25
-"""Fraction of the time of a measurement that does not count for the speed of the remaining tiles: first tiles are not overlapped."""
+"""Fraction of the time of a measurement that is ignored when the speed for the remaining tiles is computed, because the first tiles do not
+overlap with others."""
 
 _GOLDEN_RATIO = (1 + math.sqrt(5)) / 2
 
@@ -108,7 +110,8 @@ def measure_cell_rate(
     min_seconds: float = 0.0,
 ) -> float:
     """Measure the engine's speed, in DP cells per second, on a sample of the task: records from all parts of the sets, truncated to
-    `max_length` letters. If half a sample takes clearly more than half the time, the speed is that of the other half.
+    `max_length` letters. If half a sample takes clearly more than half the time, the rest is start-up, and the speed is computed from the
+    difference between the two times.
 
     letters: approximate total number of letters in the sample's queries, and in its targets. Sets of very short records have fewer:
         their sample is limited by its pairs, because results are then most of the work
@@ -139,7 +142,7 @@ def measure_cell_rate(
     if min_seconds > 0 and not is_complete:
         if seconds < min_seconds:
             seconds = min(seconds, _shortest_time(plan, prepared, min_seconds))
-        del plan, prepared  # memory for half a sample
+        del plan, prepared  # frees memory for half a sample
         plan, prepared = prepare_sample(target_letters // 2, max_records // 2)
         less_seconds = min(_shortest_time(plan, prepared, 0.0), _shortest_time(plan, prepared, min_seconds))
         if plan.cells < cells and seconds - less_seconds > _MIN_DIFFERENCE_FRACTION * seconds:

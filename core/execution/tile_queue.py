@@ -34,9 +34,8 @@ class _TileAssigner:
     def may_take(self, worker: int, tile: Tile, remaining_cells: int, now: float) -> bool:
         """Return whether a worker may take a tile. remaining_cells: number of cells not yet taken, including this tile."""
         room = self._window.startable_band_count(tile.band.index)
-        remaining_cells = min(
-            remaining_cells, tile.cells * tile.band.tile_count * room
-        )  # approximate cells of the bands that others may take meanwhile
+        # Others can only take tiles of the bands that may be started, all of about the size of this tile's band.
+        remaining_cells = min(remaining_cells, tile.cells * tile.band.tile_count * room)
         return room > 0 and self._balancer.may_take(worker, tile.cells, remaining_cells, now)
 
     def take(self, worker: int, tile: Tile, now: float) -> None:

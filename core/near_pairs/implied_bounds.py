@@ -1,5 +1,5 @@
-"""Tells which bounds on the edit distance a threshold implies. This module imports nothing, so that commands can ask before their other
-imports. Pure."""
+"""Determines which bounds on the edit distance a threshold implies. Imports nothing, so that commands can ask before their other imports.
+Pure."""
 
 from __future__ import annotations
 

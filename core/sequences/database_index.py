@@ -46,9 +46,12 @@ FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 _MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
-_CHECKED_AHEAD_DIVISOR, _UNKNOWN_MEMORY = 8, 4 << 30
-"""The check of an index is ahead of a search by up to this fraction of the free memory, which then still holds what the search reads next;
-bytes assumed to be free if the system does not say."""
+_CHECKED_AHEAD_DIVISOR = 8
+"""The free memory is divided by this number; the check of an index is ahead of a search by at most one such part, so that what the search
+reads next is still in memory."""
+
+_UNKNOWN_MEMORY = 4 << 30
+"""Free memory to assume, in bytes, if the system does not say how much there is."""
 
 BATCH_LETTERS = 8 << 20
 """Number of letters held in memory while building an index."""

@@ -73,7 +73,7 @@ class IndexCheck:
     checksums: CRC-32 of each chunk
     highest_code: highest code that a letter may have
     max_ahead_bytes: number of bytes that are checked beyond those waited for. The system should hold that much of the file in memory,
-        because those who use the letters read them again
+        because the letters are read again when they are used
 
     The end of the program does not wait for the threads.
     """
@@ -113,7 +113,7 @@ class IndexCheck:
         self._wait(self._ranges.stop, lambda: False)
 
     def close(self) -> None:
-        """End the threads soon."""
+        """Ask the threads to end, without waiting for them."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -131,8 +131,8 @@ class SequenceSet:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the records take, in bytes. Of mapped records, this is where the letters and the id of each begin, and the record's
-        place in the order of a plan."""
+        """Memory that the records take, in bytes. For mapped records, this is the memory for the offsets of letters and ids, and for the
+        order of the records in a plan."""
         return _MAPPED_RECORD_BYTES * len(self) if self.is_mapped else self.nbytes
 
     @cached_property

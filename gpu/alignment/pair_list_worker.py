@@ -27,8 +27,8 @@ from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 _BLOCK_THREADS = 128
 _BATCHES_IN_FLIGHT = 2
 _MEMORY_DIVISOR = 6
-"""The sequences, and the work in flight, each take at most one part in this many of the memory that may be used: the engine that finds near
-pairs on the same device leaves a quarter of the memory."""
+"""The memory that may be used is divided by this number. The sequences take at most one such part, and so does the work in flight: the
+engine that finds near pairs on the same device leaves a quarter of the memory."""
 
 _MIN_SPLIT_PAIRS = 256
 """Minimum number of pairs in a batch that is split because so many of its pairs do not fit in memory side by side."""
@@ -73,7 +73,7 @@ class PairListWorker:
         return scores.max_length if scores else 0
 
     def stop(self) -> None:
-        """Have the worker terminate the work in progress soon."""
+        """Ask the worker to terminate the work in progress, without waiting for it."""
         self._stopped = True
 
     def close(self) -> None:

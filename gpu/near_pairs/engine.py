@@ -28,9 +28,9 @@ _TARGET_COUNT_STEP = 256  # step of the number of targets of a tile: the widest 
 _BYTES_PER_NEAR_PAIR = 64
 """Host memory, in bytes, that a near pair needs on its way from a device to the output."""
 
-_WAITING_RESULT_PART = 8
-"""Part of the memory for results (one over this number) in which results may wait, so that devices go on while a band is written: a band
-has few near pairs, but expanding and writing them takes as long as a device takes for many tiles."""
+_WAITING_RESULTS_DIVISOR = 8
+"""The memory for results is divided by this number; results may wait in one such part, so that devices continue while a band is written. A
+band has few near pairs, but expanding and writing them takes as long as a device takes for many tiles."""
 
 MAX_NEAR_PAIRS = 1 << 22
 """Maximum number of near pairs that are copied back together, because pinned host memory is expensive."""
@@ -116,7 +116,7 @@ def prepare_near_pairs(
     kernel += f"; {recipe.survivor_counts.describe(recipe.cascade)}" if recipe.survivor_counts else ""
     lists = 2 * MAX_RECTANGLES_IN_FLIGHT * len(devices)  # they take half of the memory for results
     max_results = int(np.clip(budget.result_bytes // (lists * _BYTES_PER_NEAR_PAIR), 1, MAX_NEAR_PAIRS))
-    waiting = budget.result_bytes // _WAITING_RESULT_PART
+    waiting = budget.result_bytes // _WAITING_RESULTS_DIVISOR
     seconds = task.approximate_pair_count * recipe.nanoseconds_per_pair / (1e9 * len(devices))
     return CudaNearPairPreparedTask(
         task, limits, kernel, hardware, seconds, recipe, devices, selected, max_results, waiting, on_finished, on_device_failure, process_id

@@ -193,7 +193,7 @@ def make_query_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) 
 
 
 def first_at_least(minimums: Integers, lengths: Integers, targets: Integers) -> Integers:
-    """Return, for each minimum length, the index of the first target that is at least so long, or the number of targets if none is.
+    """Return, for each minimum length, the index of the first target that is at least that long, or the number of targets if none is.
 
     lengths: lengths of all records
     targets: record numbers in order of length, at least one
@@ -237,8 +237,7 @@ def compatible_lengths(queries: SortedQueries, bound: EditBound, max_length: int
 def _bisect(start: Integers, stop: Integers, predicate: Callable[[Integers], npt.NDArray[np.bool_]]) -> Integers:
     """Return the first index in start .. stop - 1 for which `predicate` is true, or `stop` if there is none.
 
-    If the predicate is true for an index, it must be true for all later indices. Each element of the arrays
-    is a separate search.
+    If the predicate is true for an index, it must be true for all later indices. Each element of the arrays is a separate search.
     """
     start, stop = start.copy(), stop.copy()
     while np.any(open_ := start < stop):
