@@ -215,20 +215,20 @@ def _make_worker(
     max_pairs: maximum number of selected pairs that the engine may hold; None: no limit
     """
 
-    def work(port: WorkerHandle[_TileResults]) -> None:
+    def work(handle: WorkerHandle[_TileResults]) -> None:
         items: list[Any] = []
         tile: Tile | None = None
 
         def bands() -> Iterator[SampleBand]:
             nonlocal tile, items
-            while (tile := port.next_tile()) is not None:
+            while (tile := handle.next_tile()) is not None:
                 progress.begin(tile.number)
                 yield from _split_to_fit(pieces[tile.number], counter.band_bytes // pair_bytes)
-                port.deliver(_TileResults(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
+                handle.deliver(_TileResults(tile, number, items, True))  # an engine that requests the next band has yielded all of this one
                 items = []
 
         def on_progress(work: int) -> None:
-            if port.stopped():
+            if handle.stopped():
                 raise _RunEnded
             assert tile is not None
             progress.advance(tile.number, work)
@@ -239,8 +239,8 @@ def _make_worker(
                 for item in results:
                     assert tile is not None
                     items.append(item)
-                    if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait_for_turn(tile.number, port.stopped):
-                        port.deliver_partial(_TileResults(tile, number, items, False))
+                    if max_pairs is not None and sum(map(len, items)) > max_pairs and output.wait_for_turn(tile.number, handle.stopped):
+                        handle.deliver_partial(_TileResults(tile, number, items, False))
                         items = []
         except _RunEnded:
             pass

@@ -136,38 +136,38 @@ class WorkerHandle(Generic[Result]):
     A slow sink slows workers down instead of filling memory.
     """
 
-    def __init__(self, work: _RunState[Result], worker: int) -> None:
-        self._work = work
+    def __init__(self, run: _RunState[Result], worker: int) -> None:
+        self._run = run
         self._worker = worker
         self.undelivered_tiles: dict[int, Tile] = {}
         """Tiles taken but not yet delivered, by number."""
 
     def next_tile(self) -> Tile | None:
         """Return the next tile, or None if there is none or the run is stopping."""
-        if (tile := self._work.take(self._worker)) is not None:
+        if (tile := self._run.take(self._worker)) is not None:
             self.undelivered_tiles[tile.number] = tile
         return tile
 
     def deliver(self, result: Result) -> None:
         """Pass a result to the consumer. Waits for room unless the run is stopping."""
         self.deliver_partial(result)
-        self._work.record_delivery(self._worker, self.undelivered_tiles.pop(result.tile.number))
+        self._run.record_delivery(self._worker, self.undelivered_tiles.pop(result.tile.number))
 
     def deliver_partial(self, result: Result) -> None:
         """Pass part of a tile's result to the consumer; more parts will follow. Each part takes as much room in the buffer as the whole
         result would."""
         while not self.stopped():
-            if self._work.buffer.reserve(result, _POLL_SECONDS):
-                self._work.events.put(result)
+            if self._run.buffer.reserve(result, _POLL_SECONDS):
+                self._run.events.put(result)
                 return
 
     def report(self, event: BaseException | _WorkerFailure | None) -> None:
         """Report an error or, if `event` is None, the end of this worker."""
-        self._work.events.put(event)
+        self._run.events.put(event)
 
     def stopped(self) -> bool:
         """Return whether the run is stopping: the consumer accepts no more results."""
-        return self._work.stopped()
+        return self._run.stopped()
 
 
 WorkerFunction = Callable[[WorkerHandle[Result]], None]

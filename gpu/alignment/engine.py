@@ -77,9 +77,9 @@ class CudaPreparedTask:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
         def worker(device: Device) -> Callable[[WorkerHandle[TileResult]], None]:
-            def work(port: WorkerHandle[TileResult]) -> None:
+            def work(handle: WorkerHandle[TileResult]) -> None:
                 host_bytes = self.limits.scratch_bytes // len(self.devices)
-                AlignmentWorker(device, self.pool, self.task, self.recipe, port, host_bytes, self.on_finished).run()
+                AlignmentWorker(device, self.pool, self.task, self.recipe, handle, host_bytes, self.on_finished).run()
 
             return work
 

@@ -76,7 +76,7 @@ class FinishedBatch:
 class AlignmentWorker:
     """Worker that computes tiles on one device. Call `run` once, in the thread that owns the device.
 
-    port: source of the tiles, and receiver of the results; a second thread also uses it
+    handle: source of the tiles, and receiver of the results; a second thread also uses it
     host_bytes: host memory, in bytes, for what is uploaded
     on_finished: called with every finished batch, in the second thread
     """
@@ -87,7 +87,7 @@ class AlignmentWorker:
         result_pool: ResultBufferPool,
         task: Task,
         recipe: Recipe,
-        port: WorkerHandle[TileResult],
+        handle: WorkerHandle[TileResult],
         host_bytes: int,
         on_finished: Callable[[FinishedBatch], None] | None = None,
     ) -> None:
@@ -95,7 +95,7 @@ class AlignmentWorker:
         self._task = task
         self._recipe = recipe
         self._output = tile_output_factory(task, recipe, result_pool)
-        self._port = port
+        self._handle = handle
         self._max_input_bytes = host_bytes // (_MAX_BATCHES_IN_FLIGHT * _INPUT_COPIES)
         self._on_finished = on_finished
         self._open: dict[int, _OpenTile] = {}
@@ -105,7 +105,7 @@ class AlignmentWorker:
         with (
             ThreadPoolExecutor(_COPY_THREADS, thread_name_prefix="gpualign-copy") as copiers,
             open_pipeline(
-                self._device, _MAX_BATCHES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped, collects_in_background=True
+                self._device, _MAX_BATCHES_IN_FLIGHT, _POLL_SECONDS, self._handle.stopped, collects_in_background=True
             ) as self._pipeline,
         ):
             self._pipeline.resident.begin_batch()  # time 0 of `FinishedBatch`
@@ -113,13 +113,13 @@ class AlignmentWorker:
             self._allowance = self._pipeline.usable_memory()
             self._resident = self._make_resident(self._allowance * MAX_SEQUENCE_MEMORY_FRACTION)
             for batch in self._take_batches():
-                if self._port.stopped():
+                if self._handle.stopped():
                     break
                 self._submit_batch(batch)
             self._pipeline.drain()
 
     def _take_batches(self) -> Iterator[Batch]:
-        while (tile := self._port.next_tile()) is not None:
+        while (tile := self._handle.next_tile()) is not None:
             self._open[tile.number] = _OpenTile(self._output(tile))
             yield whole_tile_batch(tile, self._task.queries.lengths)
 
@@ -161,7 +161,7 @@ class AlignmentWorker:
         if self._resident:
             self._resident.copy_letters(batch)
         waiting = deque([batch])
-        while waiting and not self._port.stopped():
+        while waiting and not self._handle.stopped():
             piece = waiting.popleft()
             memory = self._allowance // _MAX_BATCHES_IN_FLIGHT
             halves = piece.halves(_MIN_SPLIT_TARGETS)
@@ -221,5 +221,5 @@ class AlignmentWorker:
         entry.collected_count += 1
         if entry.collected_count == entry.batch_count:
             del self._open[tile.number]
-            self._port.deliver(entry.output.result())
+            self._handle.deliver(entry.output.result())
         return True

@@ -68,8 +68,8 @@ class CudaNearPairPreparedTask:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
         def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerHandle[TileResult]], None]:
-            def work(port: WorkerHandle[TileResult]) -> None:
-                NearPairWorker(device, self.task, self.recipe, screen, port, self.max_near_pairs, self.on_finished).run()
+            def work(handle: WorkerHandle[TileResult]) -> None:
+                NearPairWorker(device, self.task, self.recipe, screen, handle, self.max_near_pairs, self.on_finished).run()
 
             return work
 

@@ -69,7 +69,7 @@ class FinishedRectangle:
 class NearPairWorker:
     """Worker that finds the near pairs of tiles on one device. Call `run` once, in the thread that owns the device.
 
-    port: source of the tiles, and receiver of the results
+    handle: source of the tiles, and receiver of the results
     max_near_pairs: maximum number of near pairs copied back per rectangle
     on_finished: called with every finished rectangle
     """
@@ -80,7 +80,7 @@ class NearPairWorker:
         task: Task,
         recipe: NearPairRecipe,
         screening_kernel: ScreeningKernel,
-        port: WorkerHandle[TileResult],
+        handle: WorkerHandle[TileResult],
         max_near_pairs: int,
         on_finished: Callable[[FinishedRectangle], None] | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class NearPairWorker:
         self._task = task
         self._recipe = recipe
         self._screen = screening_kernel
-        self._port = port
+        self._handle = handle
         self._max_results = max_near_pairs
         self._on_finished = on_finished
         self._waiting: deque[Rectangle] = deque()
@@ -99,7 +99,7 @@ class NearPairWorker:
     def run(self) -> None:
         """Compute tiles until none are left. Raises `RunError` if the device fails or has too little memory."""
         try:
-            with open_pipeline(self._device, MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._port.stopped) as self._pipeline:
+            with open_pipeline(self._device, MAX_RECTANGLES_IN_FLIGHT, _POLL_SECONDS, self._handle.stopped) as self._pipeline:
                 usable = self._pipeline.usable_memory()
                 if (needed := record_device_bytes(self._task, self._recipe)) >= usable:
                     raise RunError(
@@ -114,7 +114,7 @@ class NearPairWorker:
             raise RunError(f"{self._device.name} has less memory than it reported ({error}); use {parameter('device', 'cpu')}") from None
 
     def _process_tiles(self) -> None:
-        while not self._port.stopped():
+        while not self._handle.stopped():
             if self._pipeline.has_idle_stream and (self._waiting or self._take_tile()):
                 self._submit_rectangle(self._waiting.popleft())
             elif not self._pipeline.collect_oldest():
@@ -122,7 +122,7 @@ class NearPairWorker:
 
     def _take_tile(self) -> bool:
         """Take the next tile. Returns False if there is none."""
-        tile = self._port.next_tile()
+        tile = self._handle.next_tile()
         if tile is None:
             return False
         rectangles = tile_rectangles(tile, self._sort_queries(tile.query_start, tile.query_stop, tile.pairing), self._task)
@@ -182,7 +182,7 @@ class NearPairWorker:
         entry.rectangle_count -= 1
         if not entry.rectangle_count:
             del self._open[entry.tile.number]
-            self._port.deliver(self._tile_result(entry))
+            self._handle.deliver(self._tile_result(entry))
         return True
 
     def _tile_result(self, entry: _OpenTile) -> TilePairs:
