@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from gpualign.core.alignment.hits import HitBatch, Hits
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -44,6 +44,9 @@ from gpualign.jobs.options import OutputOptions
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
+
+if TYPE_CHECKING:
+    from gpualign.jobs.translated_search import TranslatedInputs
 
 DEFAULT_MAX_HITS = 25
 _BATCHES_AT_ONCE = 3  # batches of hits that are scored at the same time, and batches that are aligned at the same time
@@ -395,21 +398,10 @@ def prepare(
         already_masked=inputs.is_masked,
         threads=o.resources.host_threads,
     )
-    held = 0
-    unmasked_targets = task.targets
-    if translated is None:
-        strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
-        frame_sets = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
-        unmasked_queries = frame_sets.queries.sequences
-        if masked.queries is not task.queries:
-            unmasked_queries = make_strands(task.queries, task.alphabet, strand).sequences
-    else:
-        held, unmasked_queries = translated.held_bytes, task.queries
-        frame_sets = replace(
-            translated.frames,
-            queries=replace(translated.frames.queries, sequences=masked.queries),
-            targets=replace(translated.frames.targets, sequences=masked.targets),
-        )
+    frame_sets, unmasked_queries = _masked_frame_sets(task, masked, translated, o.strand)
+    unmasked_targets, held = task.targets, 0
+    if translated is not None:
+        held = translated.held_bytes
         task = replace(task, queries=translated.original.queries, targets=translated.original.targets)
     if unmasked_queries is not frame_sets.queries.sequences:
         held += unmasked_queries.codes.nbytes
@@ -424,6 +416,24 @@ def prepare(
     return SearchJob(
         task, o, needs_paths, search, filter, model, unmasked_queries, unmasked_targets, engine, left // _TRACE_DIVISOR, reporter
     )
+
+
+def _masked_frame_sets(
+    task: Task, masked: Task, translated: TranslatedInputs | None, strand: str | None
+) -> tuple[QueryTargetFrames, SequenceSet]:
+    """Return (strands or frames of the masked sequences, the same strands or frames of the queries with their original letters).
+
+    task, masked: task before and after masking; in a translated search, its sequences are already translations
+    strand: strand of untranslated queries; None: both for DNA
+    """
+    if translated is not None:
+        queries, targets = translated.frames.queries, translated.frames.targets
+        return QueryTargetFrames(replace(queries, sequences=masked.queries), replace(targets, sequences=masked.targets)), task.queries
+    strand = strand or (BOTH if task.alphabet.name == "dna" else PLUS)
+    frame_sets = QueryTargetFrames(make_strands(masked.queries, task.alphabet, strand), untranslated_frames(masked.targets))
+    if masked.queries is task.queries:
+        return frame_sets, frame_sets.queries.sequences
+    return frame_sets, make_strands(task.queries, task.alphabet, strand).sequences
 
 
 def _reads_letters_by_tile(options: SwOptions) -> bool:
