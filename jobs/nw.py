@@ -24,14 +24,14 @@ from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.scoring.tcrdist import MAX_DISTANCE
 from gpualign.core.scoring.v_genes import VGenes
-from gpualign.core.sequences.alphabet import DNA, Alphabet
+from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.receptor_titles import V_CALL, V_TITLES
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
 from gpualign.jobs.devices.selection import pick_near_pair_engine, pick_nw_engine, pick_pair_engine
 from gpualign.jobs.every_pair import EveryPairJob, prepare_every_pair
-from gpualign.jobs.options import OutputOptions, PairThresholds
+from gpualign.jobs.options import OutputOptions, PairThresholds, check_strand
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
 
@@ -275,12 +275,6 @@ def _report_v_genes(inputs: Inputs, v_genes: VGenes, reporter: Reporter) -> None
             )
         if unknown := v_genes.unknown_count(records.annotations[V_CALL]):
             reporter.note(f"{unknown:,} of {len(records):,} records have no V gene of {v_genes.source}, and are near no other")
-
-
-def check_strand(strand: str | None, alphabet: Alphabet) -> None:
-    """Raise `InputError` if strands are requested for an alphabet that has none."""
-    if strand is not None and alphabet is not DNA:
-        raise InputError(f"{parameter('strand')} is for DNA; these are {alphabet.name} sequences")
 
 
 def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.results.filter import Filter
     from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+    from gpualign.core.sequences.alphabet import Alphabet
     from gpualign.core.sequences.record_tables import TableColumns
 
 
@@ -177,6 +178,12 @@ def check_with_self(with_self: bool, one_set: bool) -> None:
     """Raise `InputError` if records are to be compared with themselves in a run that compares two files."""
     if with_self and not one_set:
         raise InputError(f"{parameter('self')} is for one file; two files are compared record by record anyway")
+
+
+def check_strand(strand: str | None, alphabet: Alphabet) -> None:
+    """Raise `InputError` if strands are requested for an alphabet that has none."""
+    if strand is not None and alphabet.name != "dna":
+        raise InputError(f"{parameter('strand')} is for DNA; these are {alphabet.name} sequences")
 
 
 def check_loci(columns: TableColumns, scoring: ScoringOptions | Scoring, thresholds: PairThresholds, strand: str | None) -> None:

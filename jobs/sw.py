@@ -40,7 +40,7 @@ from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
 from gpualign.jobs.hit_alignment import AlignedHits, HitAligner
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
-from gpualign.jobs.options import OutputOptions
+from gpualign.jobs.options import OutputOptions, check_strand
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
@@ -173,8 +173,7 @@ def make_local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, reporter:
 
 def check_strand_and_masks(task: Task, strand: str | None, options: SwOptions) -> None:
     """Raise `InputError` if the strand or a masking method of the options does not fit the alphabet."""
-    if strand is not None and task.alphabet.name != "dna":
-        raise InputError(f"{parameter('strand')} is for DNA; these are {task.alphabet.name} sequences")
+    check_strand(strand, task.alphabet)
     check_method(options.mask or NONE, task.alphabet)
     check_method(options.mask_target or NONE, task.alphabet, "mask_target")
 
