@@ -22,7 +22,7 @@ from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
 from gpualign.gpu.alignment.results.paths import RUN_ALIGNMENT_BYTES
 from gpualign.gpu.alignment.worker import AlignmentWorker, FinishedBatch
 from gpualign.gpu.near_pairs.engine import CudaNearPairPreparedTask, prepare_near_pairs
-from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.device import Device, check_process
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure, failure_reporter
 from gpualign.gpu.runtime.host_buffers import ResultBufferPool
 
@@ -73,8 +73,7 @@ class CudaPreparedTask:
     process_id: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        if os.getpid() != self.process_id:
-            raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
+        check_process(self.process_id)
 
         def worker(device: Device) -> Callable[[WorkerHandle[TileResult]], None]:
             def work(handle: WorkerHandle[TileResult]) -> None:

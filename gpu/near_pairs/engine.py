@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
@@ -11,14 +10,13 @@ import numpy as np
 from gpualign.core.alignment.task import Task
 from gpualign.core.alignment.tile_results import TilePairs, TileResult
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
 from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.gpu.near_pairs.kernels import LENGTH_SCREENING_KERNEL, ScreeningKernel, has_tensor_cores, screening_kernels
 from gpualign.gpu.near_pairs.recipe import NearPairRecipe, make_near_pair_recipe
 from gpualign.gpu.near_pairs.worker import MAX_RECTANGLES_IN_FLIGHT, FinishedRectangle, NearPairWorker
-from gpualign.gpu.runtime.device import Device
+from gpualign.gpu.runtime.device import Device, check_process
 from gpualign.gpu.runtime.device_failures import OnDeviceFailure
 
 _TILE_NANOSECONDS = 2e8
@@ -64,8 +62,7 @@ class CudaNearPairPreparedTask:
     process_id: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
-        if os.getpid() != self.process_id:
-            raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
+        check_process(self.process_id)
 
         def worker(device: Device, screen: ScreeningKernel) -> Callable[[WorkerHandle[TileResult]], None]:
             def work(handle: WorkerHandle[TileResult]) -> None:

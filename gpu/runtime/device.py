@@ -6,6 +6,7 @@ kernels without a GPU.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 ByteArray = npt.NDArray[np.uint8]
@@ -20,6 +22,12 @@ ByteArray = npt.NDArray[np.uint8]
 
 class OutOfMemory(Exception):
     """Raised when less device memory or pinned host memory is left than requested."""
+
+
+def check_process(process_id: int) -> None:
+    """Raise `RunError` in any process but the one with this id, in which the engine was made, because CUDA cannot be used after a fork."""
+    if os.getpid() != process_id:
+        raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
 
 class Memory(Protocol):
