@@ -139,7 +139,8 @@ def sample_near_pairs(job: SampledNearPairJob) -> SampledPairs:
     measure."""
     task, share = job.prepared.task, job.pair_count / max(1, job.all_pair_count)
     copies = tuple(np.bincount(duplicates.group_of) for duplicates in job.duplicates)
-    size, looked_at, weight, seconds, distinct_pairs, records, start_up = _FIRST_SAMPLE_SIZE, 0, 0, 0.0, join_pairs([]), 0, math.inf
+    size, start_up, seconds, records = _FIRST_SAMPLE_SIZE, math.inf, 0.0, 0
+    distinct_pairs, distinct_count, record_pair_count = join_pairs([]), 0, 0
     while True:
         rows, columns = _draw_records(task, job.pairing, size)
         if not len(columns):
@@ -150,31 +151,39 @@ def sample_near_pairs(job: SampledNearPairJob) -> SampledPairs:
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
         with closing_iterator(prepared.run(plan.tiles())) as tiles:
             near = join_pairs([tile.pairs for tile in tiles])  # type: ignore[union-attr]  # all tiles of near tasks have pairs
-        whole = time.perf_counter() - start
-        taken, start_up = max(0.0, whole - start_up), min(start_up, whole)
-        looked_at, records = len(rows) * len(columns), len(rows) + len(columns)
-        weight = int(copies[0][rows].sum() * copies[1][columns].sum())
-        seconds = taken * _time_ratio(job, prepared, looked_at) * job.total_work / max(1.0, task.approximate_pair_count)
+        elapsed = time.perf_counter() - start
+        without_start_up, start_up = max(0.0, elapsed - start_up), min(start_up, elapsed)
+        distinct_count, records = len(rows) * len(columns), len(rows) + len(columns)
+        record_pair_count = int(copies[0][rows].sum() * copies[1][columns].sum())
+        seconds = without_start_up * _time_ratio(job, prepared, distinct_count) * job.total_work / max(1.0, task.approximate_pair_count)
         distinct_pairs = NearPairs(rows[near.queries], columns[near.targets], near.distances)
-        everything = len(rows) < size and len(columns) < size
-        large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _SAMPLE_GROWTH_FACTOR > _MAX_SAMPLE_LETTERS
-        if taken >= _SAMPLE_SECONDS or everything or large or len(distinct_pairs) > _MAX_SAMPLE_NEAR_PAIRS:
+        is_complete = len(rows) < size and len(columns) < size
+        is_large = max(int(sample.queries.offsets[-1]), int(sample.targets.offsets[-1])) * _SAMPLE_GROWTH_FACTOR > _MAX_SAMPLE_LETTERS
+        if without_start_up >= _SAMPLE_SECONDS or is_complete or is_large or len(distinct_pairs) > _MAX_SAMPLE_NEAR_PAIRS:
             break
         size = max(_SECOND_SAMPLE_SIZE, size * _SAMPLE_GROWTH_FACTOR)
     pairs = _map_to_records(job, distinct_pairs)
-    count, looked_at, weight = len(pairs), max(1, round(looked_at * share)), max(1, round(weight * share))
-    near_records = int((copies[0][job.duplicates[0].group_of[pairs.queries]] * copies[1][job.duplicates[1].group_of[pairs.targets]]).sum())
-    if not count:
+    near_count, distinct_count, record_pair_count = (
+        len(pairs),
+        max(1, round(distinct_count * share)),
+        max(1, round(record_pair_count * share)),
+    )
+    near_record_pairs = int(
+        (copies[0][job.duplicates[0].group_of[pairs.queries]] * copies[1][job.duplicates[1].group_of[pairs.targets]]).sum()
+    )
+    if not near_count:
         drawn = _take_alignable_pairs(job.task, _draw_pairs(job.task, job.pairing, job.groups))
         results = _align_listed(job.task, job.engines.aligner, job.budget, drawn)
-        return SampledPairs(results, weight, 0, _count_equal_pairs(job), seconds, records)
+        return SampledPairs(results, record_pair_count, 0, _count_equal_pairs(job), seconds, records)
     subset = _take_alignable_pairs(job.task, pairs) if job.aligner else pairs
     start = time.perf_counter()
-    sampled = SampledPairs(job.align_pairs(subset), weight, near_records, _count_equal_pairs(job), seconds, records)
+    sampled = SampledPairs(job.align_pairs(subset), record_pair_count, near_record_pairs, _count_equal_pairs(job), seconds, records)
     if job.aligner and len(subset):
-        seconds += (time.perf_counter() - start) / len(subset) * job.total_work * share * count / looked_at
-    placed = _OUTPUT_SECONDS_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _OUTPUT_SECONDS_PER_PAIR
-    return replace(sampled, seconds=seconds + placed * sampled.expected_pair_count(job.pair_count, len(subset)))
+        seconds += (time.perf_counter() - start) / len(subset) * job.total_work * share * near_count / distinct_count
+    seconds_per_pair = (
+        _OUTPUT_SECONDS_AMONG_EQUAL if any(duplicates.repeated_count for duplicates in job.duplicates) else _OUTPUT_SECONDS_PER_PAIR
+    )
+    return replace(sampled, seconds=seconds + seconds_per_pair * sampled.expected_pair_count(job.pair_count, len(subset)))
 
 
 def _time_ratio(job: SampledNearPairJob, sample: PreparedTask, pairs: int) -> float:
