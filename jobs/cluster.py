@@ -25,10 +25,20 @@ from gpualign.core.common.parameter_fractions import check_fraction, percentage_
 from gpualign.core.common.units import format_bytes
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
-from gpualign.core.near_pairs.deduplication import copy_bytes, group_copies, select_distinct, singleton_groups, split_groups, worth_copying
+from gpualign.core.near_pairs.deduplication import (
+    DuplicateGroups,
+    copy_bytes,
+    group_copies,
+    select_distinct,
+    singleton_groups,
+    split_groups,
+    worth_copying,
+)
+from gpualign.core.planning.group_pairs import GroupPairSelector
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.cluster_distances import AlignmentDistances, DistanceSource, KnownDistances, PrecomputedDistances, near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
@@ -303,25 +313,16 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     records = inputs.queries
     order = _record_order(options, records.ids, records.lengths, table_abundances(records) if options.needs_abundances else None)
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
-    # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
-    is_self_distance_zero = scoring.listed_distance is not None or scoring.self_alignment_is_gapless(records.used_codes)
-    groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
-    threads = o.resources.host_threads
-    groups = group_copies(records, scoring.v_genes, threads) if groups_equal else singleton_groups(records)
-    if same := o.read_options.columns.same:
-        selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
-        numbers = np.arange(len(records))
-        agrees_with_copies = selector.selection_mask(numbers, numbers)
-        groups = split_groups(groups, np.where(agrees_with_copies, selector.queries, selector.queries.max() + 1 + numbers))
+    groups, selector = _group_records(records, scoring, o, reporter)
     copied = copy_bytes(records, groups)
     memory = o.resources.memory or default_memory(records.nbytes + copied + 2 * RECORD_BYTES * len(groups))
     if not worth_copying(copied, memory - records.nbytes):
         groups, copied = singleton_groups(records), 0
-    if same:
+    if selector is not None:
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
         reporter.detail(f"{groups.repeated_count:,} record{'s'[: groups.repeated_count != 1]} equal to earlier ones")
-        distinct = select_distinct(records, groups, threads)
+        distinct = select_distinct(records, groups, o.resources.host_threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     near_bytes = near_pair_memory(records.nbytes + copied, memory)
     original_bytes = records.nbytes if copied else 0  # kept in addition to the copy of the distinct records
@@ -330,6 +331,23 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
     alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
     return _make_job(alignments, options, order, memory), alignments
+
+
+def _group_records(
+    records: SequenceSet, scoring: Scoring, o: nw.NwOptions, reporter: Reporter
+) -> tuple[DuplicateGroups, GroupPairSelector | None]:
+    """Return (groups of equal records at distance 0 of each other, selector of the pairs that agree in all columns in which near pairs must
+    agree). The selector is None if there are no such columns."""
+    # Copies that consist of ambiguity letters have no identity if columns with such letters are skipped.
+    is_self_distance_zero = scoring.listed_distance is not None or scoring.self_alignment_is_gapless(records.used_codes)
+    groups_equal = is_self_distance_zero and o.ambiguity_rule is not AmbiguityRule.SKIP
+    groups = group_copies(records, scoring.v_genes, o.resources.host_threads) if groups_equal else singleton_groups(records)
+    if not (same := o.read_options.columns.same):
+        return groups, None
+    selector = shared_annotation_pairs(records, records, same, o.alleles, reporter)
+    numbers = np.arange(len(records))
+    agrees_with_copies = selector.selection_mask(numbers, numbers)
+    return split_groups(groups, np.where(agrees_with_copies, selector.queries, selector.queries.max() + 1 + numbers)), selector
 
 
 def listed_pair_memory(memory: int) -> int:
