@@ -455,8 +455,8 @@ def prepare_near_pair_job(
     memory -= copied_bytes
     distinct = _distinct_task(task, bound, queries, targets, host_threads)
     listed = task.scoring.listed_distance
-    has_distances = task.scoring.edit and listed in (None, ListedDistance.TCRDIST)  # as the engine finds them
-    distance_suffices = has_distances and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
+    finds_distances = task.scoring.edit and listed in (None, ListedDistance.TCRDIST)  # the engine's distances are those of the output
+    distance_suffices = finds_distances and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     # Counting unequal letters needs little memory besides the list of pairs.
     aligner_bytes = 0 if distance_suffices else memory // 8 if listed is ListedDistance.HAMMING else memory // 2
     budget, aligner_budget = Budget.from_total(memory - aligner_bytes), Budget.from_total(aligner_bytes)

@@ -1,8 +1,8 @@
 """Counts neighbours by groups of equal records, without expanding pairs of groups into pairs of records. Pure.
 
-Of two groups of m and n equal records, each record of the first has n neighbours in the second. A pair is compared with the earlier record
-as the query, and which of two records is the query may decide whether they pass. Where the records of two groups alternate, the pair of
-groups is therefore tested in both directions; if only one of them passes, neighbours are counted record by record.
+If two groups of m and n equal records are near, each record of the first group has n neighbours in the second. The earlier record of a pair
+is the query, and whether the pair passes the thresholds may depend on which record is the query. If the records of two groups alternate in
+the input, the pair of groups is therefore tested in both directions; if it passes in only one, neighbours are counted record by record.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GroupPairs:
         """
         first, second = self.pairs.queries, self.pairs.targets
         passes = passing(self.results)
-        also = passes.copy()  # in the other direction, which is the same unless tested
+        also = passes.copy()  # whether pairs pass in the other direction: the same unless that is tested
         if len(self.turned):
             also[self.turned[self.turned_order]] = passing(self.turned_results)
         whole = passes & also

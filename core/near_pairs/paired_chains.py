@@ -1,4 +1,4 @@
-"""Joins near pairs of chains to near pairs of cells: those whose chains of both of two loci are near. Pure.
+"""Joins near pairs of chains into near pairs of cells: two cells are near if their chains of both loci are near. Pure.
 
 Chains that are equal, and agree in all columns in which near chains must agree, are one distinct chain. The near pairs of distinct chains
 are known for each locus. The pairs of cells with near chains of one locus are generated from these lists, query by query, and looked up in

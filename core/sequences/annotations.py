@@ -1,4 +1,4 @@
-"""Annotations of records: columns of text, such as the organism of each record, from a table or from the titles of UniProt."""
+"""Annotations of records: columns of text, such as the organism of each record, from a table or from titles as UniProt writes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.sequences.string_column import StringColumn, join_columns
 
 TITLE_KEYS = {"organism": "OS", "taxid": "OX", "gene": "GN"}
-"""Key, in the titles of UniProt, of each annotation that titles have: OS=Homo sapiens OX=9606 GN=HBA1."""
+"""Key of each annotation that UniProt writes in titles, as in OS=Homo sapiens OX=9606 GN=HBA1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def join_annotations(columns: Sequence[AnnotationColumn]) -> AnnotationColumn:
 
 
 def annotations_from_titles(descriptions: StringColumn, names: Iterable[str]) -> dict[str, AnnotationColumn]:
-    """Return annotations that the titles of UniProt contain.
+    """Return annotations from titles as UniProt writes them.
 
     descriptions: text after each record's id
     names: names of the annotations, from `TITLE_KEYS`

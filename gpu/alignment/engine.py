@@ -35,12 +35,12 @@ _SEARCH_BAND_SECONDS = 0.1
 so that only the last band's hits are waited for. Bands of a large database are longer, see `_LETTERS_PER_SECOND`."""
 
 _LETTERS_PER_SECOND = 1e9
-"""Number of target letters that a host surely prepares for its devices in a second, even if they are on a disk. Each band of a search
-reads all targets again, so computing it takes at least as long as reading them at this rate."""
+"""Number of target letters that any host can prepare for its devices in a second, even if they are on a disk. Each band of a search reads
+all targets again, so bands are large enough that computing one takes at least as long as reading the targets at this rate."""
 
 _MAPPED_TILE_LETTERS, _MIN_MAPPED_TILES = 1 << 28, 4
-"""Maximum number of target letters of a tile of a search, and minimum number of tiles of all targets, if these are in a file: so its first
-part is computed while the rest is read."""
+"""Maximum number of target letters of a tile of a search, and minimum number of tiles for all targets, if the targets are in a file. The
+first tile is then computed while the rest of the file is read."""
 
 _PATH_TILE_DIVISOR = 4  # a tile with paths is smaller by this factor: it is slower, and its results take more memory
 BAND_ROWS = 1024  # queries of a band, unless a search asks for fewer
