@@ -107,7 +107,7 @@ def companion_cluster_spec(name: str) -> ClusterSpec:
 
     Raises `InputError` if the name does not determine a cluster format, or if the format needs sequences.
     """
-    format, path = pick_format(name, None, ResultKind.CLUSTERS, parameter("clusters"))
+    format, path = pick_format(name, None, ResultKind.CLUSTERS, parameter("clusters"), unadvised={"fasta"})
     if format == "fasta":
         raise InputError(f"{parameter('clusters', name)}: fasta needs sequences, and there are none; write tsv, csv, uc, parquet or arrow")
     return ClusterSpec(format, path, None, None, container_of(format, path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from gpualign.jobs.output.job_part import OutputSession
 
 
-def pick_format(output: str, format: str | None, results: ResultKind, option: str = "-o") -> tuple[str, Path | None]:
-    """Return (format, path) for an output of these results; path None: standard output. option: name of the option that gave
-    `output`, for messages.
+def pick_format(
+    output: str, format: str | None, results: ResultKind, option: str = "-o", unadvised: Container[str] = ()
+) -> tuple[str, Path | None]:
+    """Return (format, path) for an output of these results; path None: standard output.
+
+    option: name of the option that gave `output`, for messages
+    unadvised: formats that the caller refuses, so that messages do not suggest them
 
     Raises `InputError` if neither the name nor `format` determines the format, or if the format cannot go to standard output.
     """
@@ -39,10 +43,11 @@ def pick_format(output: str, format: str | None, results: ResultKind, option: st
         name = path.name.lower()
         matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (f.is_text and name.endswith(f"{suffix}.gz"))]
         if not matching and is_file_name(path):
+            advised = [suffix for suffix, format in suffixes.items() if format.name not in unadvised]
             advice = f", or give {parameter('format')}" if option == "-o" else ""
             raise InputError(
-                f"{option} {output}: the name does not determine the format; end it in {', '.join(suffixes)} (text also .gz)"
-                f"{advice}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
+                f"{option} {output}: the name does not determine the format; end it in {', '.join(advised)} (text also .gz)"
+                f"{advice}{did_you_mean(Path(name.removesuffix('.gz')).suffix, advised)}"
             )
         chosen = matching[0] if matching else "tsv"
     if not FORMATS[chosen].is_text:

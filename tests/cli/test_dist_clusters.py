@@ -78,7 +78,9 @@ def test_refusals(core, tmp_path):
     assert "--clusters needs all near pairs in one run" in refused(*options, "--resume", "-o", "x.tsv")
     assert "name the same file" in refused(*options, "-o", "c.tsv")
     assert "--clusters: name a file" in refused(*options[:-1], "-")
-    assert refused(*options[:-1], "c.xyz").startswith("--clusters c.xyz: the name does not determine the format; end it in .tsv")
+    assert refused(*options[:-1], "c.xyz") == (
+        "--clusters c.xyz: the name does not determine the format; end it in .tsv, .csv, .parquet, .arrow, .feather, .uc (text also .gz)"
+    )
     assert refused(*options[:-1], "c.fa").startswith("--clusters c.fa: fasta needs sequences, and there are none")
     (tmp_path / "in.tsv").write_bytes((tmp_path / "core.aln").read_bytes())
     assert "in.tsv" in refused("in.tsv", *options[1:-1], "in.tsv")
