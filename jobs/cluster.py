@@ -22,7 +22,7 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
-from gpualign.core.common.units import format_bytes
+from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.execution.totals import ExtendableProgress
 from gpualign.core.files.scratch import MakeScratch
 from gpualign.core.near_pairs.deduplication import (
@@ -321,7 +321,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     if selector is not None:
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
-        reporter.detail(f"{groups.repeated_count:,} record{'s'[: groups.repeated_count != 1]} equal to earlier ones")
+        reporter.detail(f"{format_count(groups.repeated_count, 'record')} equal to earlier ones")
         distinct = select_distinct(records, groups, o.resources.host_threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
     near_bytes = near_pair_memory(records.nbytes + copied, memory)

@@ -13,6 +13,7 @@ from gpualign.core.clustering.names_files import MergeLog, level_title, merge_li
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.units import format_count
 from gpualign.core.files.paths import STDIO, open_file
 from gpualign.core.output.writer import ByteWriter
 from gpualign.jobs.output.atomic_files import OutputFiles, is_file_name, output_path, translate_output_errors
@@ -81,8 +82,7 @@ class EarlierNames:
 
     def describe_size(self, ids: Sequence[str]) -> str:
         """Return the human-readable number of rows of the names once these records are added."""
-        rows = len(self.with_ids(ids))
-        return f"{rows:,} row{'s'[: rows != 1]}"
+        return format_count(len(self.with_ids(ids)), "row")
 
     def extend(self, levels: Sequence[float], ids: Sequence[str], labels: Integers) -> NamedClusters:
         """Return the names after records have been added.
@@ -103,7 +103,7 @@ class EarlierNames:
         lines = [*self.log_lines, *(known.get(_undated(line), line) for line in lines)]
         if lost := sorted(known.keys() - set(map(_undated, lines))):
             raise InputError(
-                f"the log of the output has {len(lost):,} merge{'s'[: len(lost) != 1]} that these names lack, and which would be lost,"
+                f"the log of the output has {format_count(len(lost), 'merge')} that these names lack, and which would be lost,"
                 f" first {lost[0]!a}; write to another file, or give the names that had it as {parameter('previous')}"
             )
         return NamedClusters(levels, names, lines, len(names.ids) - len(self.names.ids), len(merges))

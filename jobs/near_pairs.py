@@ -18,7 +18,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.common.threads import map_ahead
-from gpualign.core.common.units import format_bytes
+from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.execution.band_collectors import NearPairBand, NearPairCollector, bands_in_order
 from gpualign.core.execution.engine import Engine, PairAligner, PreparedTask
 from gpualign.core.execution.runner import plan_task
@@ -468,7 +468,7 @@ def prepare_near_pair_job(
     elif not distance_suffices:
         aligner = engines.aligner.prepare_pair_aligner(task, aligner_budget)
     repeated = targets.repeated_count + (queries.repeated_count if pairing is Pairing.ALL and not one_set else 0)
-    equal = f"{repeated:,} record{'s'[: repeated != 1]} equal to earlier ones; " if repeated else ""
+    equal = f"{format_count(repeated, 'record')} equal to earlier ones; " if repeated else ""
     reporter.detail(f"{description_prefix}{equal}{bounded_quantity(distinct)} {describe_bound(distinct)}; {prepared.kernel}")
     threads = text_thread_count(budget, host_threads)
     list_pairs = _max_list_pairs(task, distinct.mean_edit_bound, aligner, aligner_budget.result_bytes)

@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.iterators import closing_iterator
-from gpualign.core.common.units import format_bytes
+from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Progress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, group_copies, select_distinct, split_groups
@@ -307,5 +307,5 @@ def _report_cells(cells: Cells, names: Sequence[str], reporter: Reporter) -> Non
     text = f"{len(cells):,} {'cell has' if len(cells) == 1 else 'cells have'} chains of both {names[0]} and {names[1]}"
     left_out = [f"{count:,} without {name}" for name, count in zip(names, cells.lacking, strict=True) if count]
     if cells.without_cell:
-        left_out.append(f"{cells.without_cell:,} {'chain' if cells.without_cell == 1 else 'chains'} without a cell")
+        left_out.append(f"{format_count(cells.without_cell, 'chain')} without a cell")
     reporter.note(f"{text}; left out {' and '.join(left_out)}" if left_out else text)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, RunError, quoted
+from gpualign.core.common.units import format_count
 from gpualign.core.output.matrix_files import condensed_start
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ class Table:
         return len(next(iter(self.columns.values())))
 
     def __repr__(self) -> str:
-        return f"<Table of {len(self):,} {'row' if len(self) == 1 else 'rows'}: {', '.join(self.columns)}>"
+        return f"<Table of {format_count(len(self), 'row')}: {', '.join(self.columns)}>"
 
     def __getitem__(self, name: str) -> npt.NDArray[Any] | list[str]:
         return self.columns[name]

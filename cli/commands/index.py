@@ -215,14 +215,11 @@ def _refuse_options(options: object, default: object, what: str) -> None:
 def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleReporter) -> None:
     import os
 
-    from gpualign.core.common.units import format_bytes
-
-    def counted(count: int, word: str) -> str:
-        return f"{count:,} {word}{'s'[: count != 1]}"
+    from gpualign.core.common.units import format_bytes, format_count
 
     messages.note(
-        f"{counted(summary.changed_count, 'sample')} {done}; {counted(summary.sample_count, 'sample')},"
-        f" {counted(summary.site_count, 'site')}, {format_bytes(os.path.getsize(path))} in {path}"
+        f"{format_count(summary.changed_count, 'sample')} {done}; {format_count(summary.sample_count, 'sample')},"
+        f" {format_count(summary.site_count, 'site')}, {format_bytes(os.path.getsize(path))} in {path}"
     )
 
 

@@ -73,6 +73,7 @@ def tree(
     from gpualign.cli.inputs.precomputed_distances import read_precomputed
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
+    from gpualign.core.common.units import format_count
     from gpualign.core.trees.newick import format_newick
     from gpualign.core.trees.table import edge_rows
     from gpualign.jobs.matrix_memory import TREE_MATRIX_USES
@@ -103,6 +104,5 @@ def tree(
         built = make_tree(distances, are_identities, method, messages, root)
         for line in edge_rows(built) if as_table else format_newick(built.with_records_as_leaves() if leaves else built):
             out.write(line.encode("utf-8", "surrogateescape"))
-    records = len(built.ids)
     rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT_ROOT else f", rooted at {root!a}"
-    messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}{rooted}")
+    messages.note(f"{format_count(len(built.ids), 'record')}, {method}{rooted}")

@@ -13,6 +13,7 @@ from gpualign.cli.inputs.pair_lists import read_pair_list
 from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs
 from gpualign.core.common.errors import InputError, different_numbers, parameter, quoted
+from gpualign.core.common.units import format_count
 from gpualign.core.files.paths import input_name
 from gpualign.core.files.square_matrices import may_be_percent_identities
 from gpualign.core.files.watched_stream import CUT_NOTE
@@ -127,7 +128,7 @@ def read_cluster_distances(
         if short is not None:
             reporter.note(short)
     if edges is not None and ids is None:
-        count = f"{len(values.ids):,} record{'s'[: len(values.ids) != 1]}"
+        count = format_count(len(values.ids), "record")
         reporter.note(
             f"{input_name(edges)} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the"
             " sequences"

@@ -13,6 +13,7 @@ from gpualign.cli.terminal.log_file import Log, append_to_log, start_log
 from gpualign.cli.terminal.progress import ProgressBar, write_now
 from gpualign.cli.terminal.stage_timer import RunStageTimer
 from gpualign.core.common.errors import InputError, command_line_message
+from gpualign.core.common.units import format_count
 from gpualign.jobs.output.atomic_files import check_outputs, check_uncompressed, check_writable, translate_output_errors
 from gpualign.jobs.output.run_identity import Invocation
 from gpualign.jobs.output.run_summary import RunSummary
@@ -135,17 +136,17 @@ class ConsoleReporter:
         for note in totals.notes:
             self.note(note)
         results = (
-            f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hit_count is None else f"{_format_count(hit_count, 'hit')}, "
+            f"{passed_pairs:,} kept, " if passed_pairs is not None else "" if hit_count is None else f"{format_count(hit_count, 'hit')}, "
         )
         self.note(
-            f"{_format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pair_count, earlier_pairs)}, "
+            f"{format_count(sequence_count, 'sequence')}, {_format_pairs(totals.pair_count, earlier_pairs)}, "
             f"{results}{totals.speed_text}, {engine}"
         )
 
     def report_distances(self, sample_count: int, totals: DistanceTotals, engine: str, earlier_pairs: int = 0) -> None:
         """Print the summary of a distance run. earlier_pairs: number of pairs from the earlier runs that this run resumes."""
         pairs = _format_pairs(totals.pair_count, earlier_pairs)
-        counts = f"{_format_count(sample_count, 'sample')}, {_format_count(totals.site_count, 'site')}, {pairs}"
+        counts = f"{format_count(sample_count, 'sample')}, {format_count(totals.site_count, 'site')}, {pairs}"
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
     def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None, changed_count: int | None = None) -> None:
@@ -155,10 +156,10 @@ class ConsoleReporter:
         engine: name of the hardware that aligned records; None: nothing was aligned
         changed_count: number of records that have another representative than in given clusters; None: none were given
         """
-        changed = "" if changed_count is None else f", {_format_count(changed_count, 'record')} changed"
+        changed = "" if changed_count is None else f", {format_count(changed_count, 'record')} changed"
         self.note(
-            f"{_format_count(sum(cluster_sizes), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
-            f"{_format_count(len(cluster_sizes), 'cluster')}: {_format_count(cluster_sizes.count(1), 'singleton')}, "
+            f"{format_count(sum(cluster_sizes), 'record')}, {format_count(near_pair_count, 'near pair')}, "
+            f"{format_count(len(cluster_sizes), 'cluster')}: {format_count(cluster_sizes.count(1), 'singleton')}, "
             f"the largest of {max(cluster_sizes, default=0):,}{changed}{f', {engine}' if engine else ''}"
         )
 
@@ -166,17 +167,17 @@ class ConsoleReporter:
         """Print the summary of a verification of clusters. engine: as for `report_clusters`."""
         counts = ", ".join(f"{count:,} {kind.value}" for kind, count in problems.counts.items())
         self.note(
-            f"{_format_count(len(given.labels), 'record')}, {_format_count(near_pair_count, 'near pair')}, "
-            f"{_format_count(len(given.clusters), 'cluster')}; problems: {counts}{f', {engine}' if engine else ''}"
+            f"{format_count(len(given.labels), 'record')}, {format_count(near_pair_count, 'near pair')}, "
+            f"{format_count(len(given.clusters), 'cluster')}; problems: {counts}{f', {engine}' if engine else ''}"
         )
 
     def report_names(self, named: NamedClusters, near_pair_count: int, log: Path | None, engine: str | None) -> None:
         """Print the summary of a run that names clusters. log: log of the merges; None: not written. engine: as for `report_clusters`."""
-        merges = f", {_format_count(named.merge_count, 'merge')}{f' (in {log})' if log else ''}" if named.merge_count else ""
+        merges = f", {format_count(named.merge_count, 'merge')}{f' (in {log})' if log else ''}" if named.merge_count else ""
         counts = ", ".join(f"{count:,} at {title[1:]}" for title, count in named.cluster_counts.items())
         self.note(
-            f"{_format_count(len(named.names.ids), 'record')}, {named.added_count:,} of them new, "
-            f"{_format_count(near_pair_count, 'near pair')}; clusters: {counts}{merges}{f', {engine}' if engine else ''}"
+            f"{format_count(len(named.names.ids), 'record')}, {named.added_count:,} of them new, "
+            f"{format_count(near_pair_count, 'near pair')}; clusters: {counts}{merges}{f', {engine}' if engine else ''}"
         )
 
     @contextmanager
@@ -207,10 +208,4 @@ class ConsoleReporter:
 
 def _format_pairs(count: int, earlier_pairs: int) -> str:
     """Format the number of pairs, noting how many belong to this run if it resumes an earlier run."""
-    return (
-        f"{_format_count(count + earlier_pairs, 'pair')}, {count:,} of them in this run" if earlier_pairs else _format_count(count, "pair")
-    )
-
-
-def _format_count(count: int, noun: str) -> str:
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
+    return f"{format_count(count + earlier_pairs, 'pair')}, {count:,} of them in this run" if earlier_pairs else format_count(count, "pair")

@@ -15,6 +15,11 @@ def format_bytes(count: int) -> str:
     return f"{size:.1f} TiB"
 
 
+def format_count(count: int, noun: str, spec: str = ",") -> str:
+    """Format a count with its noun, which is in the plural unless the count is 1. spec: format of the number."""
+    return f"{count:{spec}} {noun if count == 1 else noun + 's'}"
+
+
 def format_duration(seconds: float) -> str:
     """Format a time in seconds, minutes, hours or days, with one or two units."""
     if seconds < 60:

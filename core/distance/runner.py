@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_count
 from gpualign.core.distance.bands import CountedBands, CountMatrix, SampleBand, SampleBands
 from gpualign.core.distance.engine import Panel, SelectedPairsStream
 from gpualign.core.distance.metrics import CountArray, Counts, MissingRule
@@ -63,7 +64,7 @@ class DistanceTotals(Totals):
 
     @property
     def speed_text(self) -> str:
-        return f"{self.work:.3g} comparisons in {self.seconds:.2f} s, {self.rate / 1e9:.1f} G/s"
+        return f"{format_count(self.work, 'comparison', '.3g')} in {self.seconds:.2f} s, {self.rate / 1e9:.1f} G/s"
 
     @property
     def summary_values(self) -> dict[str, object]:

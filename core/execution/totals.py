@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import Any, Protocol
 
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_count
 
 
 class Progress(Protocol):
@@ -55,7 +56,7 @@ class Totals:
     @property
     def speed_text(self) -> str:
         """Human-readable work, time and speed."""
-        return f"{self.work:.3g} cells in {self.seconds:.2f} s, {self.rate / 1e9:.1f} GCUPS"
+        return f"{format_count(self.work, 'cell', '.3g')} in {self.seconds:.2f} s, {self.rate / 1e9:.1f} GCUPS"
 
     @property
     def summary_values(self) -> dict[str, object]:

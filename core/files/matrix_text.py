@@ -17,6 +17,7 @@ import numpy as np
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.common.units import format_count
 from gpualign.core.files.row_numbers import INDEX_TITLES, are_row_numbers
 from gpualign.core.files.square_matrices import (
     Cells,
@@ -400,7 +401,7 @@ def _parse_values(body: Sequence[NumberedRow], column_count: int, source: str) -
     block = []
     for number, (_, *cells) in body:
         if len(cells) != column_count:
-            have = f"{len(cells):,} value{'s'[: len(cells) != 1]}"
+            have = format_count(len(cells), "value")
             raise InputError(f"{source}: line {number} has {have}; expected {column_count:,}, one for each column")
         values = parse_numbers([cell or "nan" for cell in cells])
         if values is None:

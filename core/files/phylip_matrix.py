@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.common.units import format_count
 from gpualign.core.files.matrix_text import TextMatrix, check_triangle_without_diagonal
 from gpualign.core.files.square_matrices import SquareMatrix, number_advice, parse_number, parse_square
 
@@ -187,5 +188,5 @@ def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, fi
     form = "each row of a square" if shape[0] == record_count == shape[-1] else "this row of a triangle"
     for (number, _), size, expected in zip(rows, sizes, shape, strict=True):
         if size != expected:
-            return f"line {number} has {size:,} value{'s'[: size != 1]}; expected {expected:,}, as {form} has"
+            return f"line {number} has {format_count(size, 'value')}; expected {expected:,}, as {form} has"
     return "the values of records with themselves differ; expected a matrix of distances"

@@ -16,6 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.common.threads import map_in_order
+from gpualign.core.common.units import format_count
 from gpualign.core.files.delimiters import BLANK, carriage_returns_error, delimiter_of, named_delimiter
 from gpualign.core.files.quoting import cell_text, replace_quoted_delimiters
 
@@ -104,7 +105,7 @@ class DelimitedTable:
                 yield piece
                 line += line_count
         except _WrongRow as wrong:
-            columns = "1 column" if wrong.cell_count == 1 else f"{wrong.cell_count:,} columns"
+            columns = format_count(wrong.cell_count, "column")
             message = f"{self.source}: line {line + wrong.index} has {columns}, the line of titles has {width:,}"
             if line + wrong.index == self.first_row and wrong.cell_count == width + 1:
                 message += "; if R wrote row names, write the table without them (row.names = FALSE)"

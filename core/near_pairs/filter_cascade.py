@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_count
 from gpualign.core.scoring.edit_bounds import EditBound
 
 MAX_NEIGHBOUR_EDITS = 3
@@ -54,8 +55,7 @@ class FilterCascade:
     def describe(self) -> str:
         """Return a human-readable description of the steps."""
         if self.max_deletions:
-            deletions = f"{self.max_deletions} {'deletion' if self.max_deletions == 1 else 'deletions'}"
-            return f"joined strings of up to {deletions}, banded edit distance"
+            return f"joined strings of up to {format_count(self.max_deletions, 'deletion')}, banded edit distance"
         if self.full_matrix:
             return "edit distances of all pairs"
         counts = "letter counts, " if self.compare_counts else ""

@@ -9,6 +9,7 @@ import numpy as np
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.units import format_count
 from gpualign.core.output.pairs import PairsSink
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results.blocks import Block, PairIndex
@@ -47,8 +48,8 @@ class PairwiseTextSink(PairsSink):
         percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
         units = ["letter" if codon == 1 else "nucleotide" for codon in block.input_letters_per_letter]
-        yield f"query    {task.queries.ids[query]} ({_format_count(lengths[0], units[0])})"
-        yield f"target   {task.targets.ids[target]} ({_format_count(lengths[1], units[1])})"
+        yield f"query    {task.queries.ids[query]} ({format_count(lengths[0], units[0], 'd')})"
+        yield f"target   {task.targets.ids[target]} ({format_count(lengths[1], units[1], 'd')})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
         significance = block.significance(pair)
         if significance is not None:
@@ -58,7 +59,7 @@ class PairwiseTextSink(PairsSink):
         elif block.is_reverse_complement[pair]:
             yield "strand   reverse complement of the query"
         yield f"identity {percent:.2f} % ({num} of {den})"
-        yield f"gaps     {opens} with {_format_count(gaps, 'letter')}" if gaps else "gaps     0"
+        yield f"gaps     {opens} with {format_count(gaps, 'letter', 'd')}" if gaps else "gaps     0"
         yield ""
         # Numbers of the first letters, and the step from each letter to the next.
         ends = [
@@ -110,7 +111,3 @@ class PairwiseTextSink(PairsSink):
         changed = signs.copy()
         changed[unequal[similar]] = ord("+")
         return str(changed.tobytes(), "ascii")
-
-
-def _format_count(number: int, unit: str) -> str:
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpualign.core.common.units import format_count
 from gpualign.jobs.plotting.figure_layout import SMALL_FONT_SIZE, TITLE_FONT_SIZE, Canvas, text_width, wrap_text
 from gpualign.jobs.plotting.group_colours import ColourStrip
 from gpualign.jobs.plotting.heatmap import shorten_names
@@ -97,10 +98,10 @@ def _draw_circles(axes: Any, network: Network, layout: NetworkLayout, strip: Col
 
 
 def _draw_caption(figure: Any, canvas: Canvas, network: Network, label: str) -> None:
-    records, clusters, largest = len(network.ids), len(network.members), int(network.sizes.max(initial=1))
+    largest = int(network.sizes.max(initial=1))
     joined = f"at distances up to {network.collapse:g}" if network.collapse else "at distance 0"
     lines = [
-        f"{records:,} sample{'s'[: records != 1]} in {clusters:,} circle{'s'[: clusters != 1]}, which join those {joined}",
+        f"{format_count(len(network.ids), 'sample')} in {format_count(len(network.members), 'circle')}, which join those {joined}",
         f"areas are numbers of samples (largest {largest:,}); numbers on lines: {label}",
     ]
     text = "\n".join(wrap_text(line, max(canvas.width, _LEAST_CAPTION_WIDTH), SMALL_FONT_SIZE) for line in lines)

@@ -9,6 +9,7 @@ from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Thr
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import percentage_warning
+from gpualign.core.common.units import format_count
 from gpualign.jobs.plotting.figure import Style
 from gpualign.jobs.plotting.group_colours import colour_strips_of
 from gpualign.jobs.plotting.network import network_of
@@ -79,6 +80,6 @@ def write_network(
     limit = Threshold(style.collapse, None, are_identities, pairs.decimals).distance_limit(pairs.dtype)
     network = network_of(tree, style.collapse, limit)
     records, clusters = len(tree.ids), len(network.members)
-    reporter.note(f"drawing {records:,} sample{'s'[: records != 1]} in {clusters:,} circle{'s'[: clusters != 1]} as {plot_file.path}")
+    reporter.note(f"drawing {format_count(records, 'sample')} in {format_count(clusters, 'circle')} as {plot_file.path}")
     strip = None if groups is None else colour_strips_of([groups], _MAX_LEGEND_LINES)[0]
     write_figure(file, plot_file, lambda: draw_network(network, strip, style.label, style.title), reporter)

@@ -259,7 +259,8 @@ def test_csv_ids_with_quotes():
 
 def test_summary_and_quiet():
     done = dist(CORE)
-    assert b"4 samples, 20 sites, 6 pairs" in done.stderr
+    assert b"4 samples, 20 sites, 6 pairs, 120 comparisons in" in done.stderr
+    assert b"2 samples, 1 site, 1 pair, 1 comparison in" in dist("-", stdin=b">a\nA\n>b\nA\n").stderr
     assert dist("-q", CORE).stderr == b""
     assert b"bit planes" in dist("-v", CORE).stderr
 

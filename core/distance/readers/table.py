@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.units import format_count
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, CallKind, Calls, make_samples
 from gpualign.core.distance.readers.base import CallReader, RandomAccessSource
@@ -266,7 +267,7 @@ def _warn_about_ignored_parts(table: TableRows, warn: WarnFunction) -> None:
         warn(f"{table.source}: {report}")
     empty = [(columns.untitled_count, "column"), (table.empty_row_count, "row")]
     if any(count for count, _ in empty):
-        counted = " and ".join(f"{count:,} empty {what}{'s'[: count != 1]}" for count, what in empty if count)
+        counted = " and ".join(format_count(count, f"empty {what}") for count, what in empty if count)
         warn(f"{table.source}: {counted} left out")
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.units import format_count
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.readers.base import RowStore
@@ -323,7 +324,7 @@ class TableCells:
         """
         if cells != self._width:
             line_name = f"{self._plan.source}: line {line_number} ({name!r})"
-            raise InputError(f"{line_name} has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}")
+            raise InputError(f"{line_name} has {format_count(cells + 1, 'cell')}, the header has {self._width + 1}")
         if bad < 0:
             return
         cell, columns = cells_of(line, self._plan.delimiter)[bad + 1], self._columns

@@ -25,6 +25,7 @@ import numpy as np
 import gpualign
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.common.threads import BackgroundTask
+from gpualign.core.common.units import format_count
 from gpualign.core.distance.calls import CallKind, make_samples
 from gpualign.core.distance.positions import VariantPositions
 from gpualign.core.distance.readers import vcf_records
@@ -194,7 +195,7 @@ def read_variants(
     files = [_VariantFile(path, source, memory // len(inputs), scratch) for path, source in inputs]
     for file in files:
         if count := file.calls_without_base:
-            calls = f"{count:,} call{'s'[: count != 1]} of the allele * (a deleted or unknown base, also <*> and <NON_REF>)"
+            calls = f"{format_count(count, 'call')} of the allele * (a deleted or unknown base, also <*> and <NON_REF>)"
             warn(f"{file.source}: {calls} {'are' if count != 1 else 'is'} read as missing")
     first = files[0]
     for other in files[1:]:

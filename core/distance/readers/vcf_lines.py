@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from math import inf
 
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.units import format_count
 from gpualign.core.files.decompression import open_decompressed
 
 _FIXED_COLUMN_COUNT = 9
@@ -42,7 +43,7 @@ class VcfLineChecker:
         for number, line in enumerate(lines, 1):
             if line[:1] == b"#":
                 if records or tabs >= 0:  # htslib would read a first one as a record
-                    after = f"after {records:,} record{'s'[: records != 1]}" if records else "below the line of titles"
+                    after = f"after {format_count(records, 'record')}" if records else "below the line of titles"
                     if not line.startswith((b"##", b"#CHROM")):
                         raise InputError(f"{self._source}: line {number} begins with #, {after}; delete it")
                     raise InputError(
@@ -66,7 +67,7 @@ class VcfLineChecker:
             own = line.count(b"\t")
             if own != tabs > 0 and (own := line.rstrip().count(b"\t")) != tabs:
                 counts = max(0, own + 1 - _FIXED_COLUMN_COUNT), max(0, tabs + 1 - _FIXED_COLUMN_COUNT)
-                genotypes, samples = (f"{n:,} {what}{'s'[: n != 1]}" for n, what in zip(counts, ("genotype", "sample"), strict=True))
+                genotypes, samples = map(format_count, counts, ("genotype", "sample"))
                 raise InputError(f"{self._source}: line {number} (record {records:,}) has {genotypes}, the header names {samples}")
             if records >= self.last_record:
                 return
