@@ -247,7 +247,7 @@ def test_an_added_list_has_the_distances_of_all_samples(run, folder):
 
 
 def test_samples_left_out_are_as_if_they_were_not_there(run, folder):
-    says("docs/distance.md", "The output is the same as for an input without these samples.")
+    says("docs/sites.md", "The output is the same as for an input without these samples.")
     left, _ = run("gpualign dist core.aln --exclude failed.txt", with_header=True)
     kept = re.sub(r">core_2\n.*\n", "", (folder / "core.aln").read_text())
     (folder / "kept.aln").write_text(kept)
@@ -256,7 +256,7 @@ def test_samples_left_out_are_as_if_they_were_not_there(run, folder):
 
 
 def test_sites_left_out_are_in_the_summary(run):
-    says("docs/distance.md", "Stderr reports how many sites each of them has removed, and `--summary` has the same numbers")
+    says("docs/sites.md", "Stderr reports how many sites each option has removed, and `--summary` has the same numbers")
     _, said = run("gpualign dist core.full.aln --mask repeats.bed --core 0.95 --summary run.json")
     results = json.loads(Path("run.json").read_text())["results"]
     removed = results["sites_left_out"]
