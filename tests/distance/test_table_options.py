@@ -38,6 +38,7 @@ def rows(*arguments):
         ("l.tsv --ploidy 4 --all-letters", "--all-letters is for letters, not for dosages"),
         ("g.tsv --ploidy 9", "--ploidy: expected a whole number from 1 to 8, found 9|9 is not in the range"),
         ("g.tsv --ploidy 1", r"'2' in a table of genotypes; expected 0, 1"),
+        ("large.tsv --ploidy 4", r"'12' in a table of genotypes; expected 0, 1, 2, 3, 4, or"),
         ("l.tsv", "the letters E, Q are not nucleotides"),
         ("l.tsv --missing-code E", "the letter Q is not a nucleotide"),
         ("g.tsv --columns a,d", "--columns: there is no column 'd'"),
@@ -47,6 +48,7 @@ def rows(*arguments):
     ],
 )
 def test_options_that_do_not_fit(here, words, message):
+    (here / "large.tsv").write_text("id\ta\tb\ns1\t0\t12\ns2\t3\t1\n")
     (here / "raw").write_text("FID IID PAT MAT SEX PHENOTYPE rs1_A\nF1 a 0 0 1 -9 0\nF2 b 0 0 1 -9 2\n")
     with pytest.raises(InputError, match=message):
         rows(*words.split())

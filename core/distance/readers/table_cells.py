@@ -338,7 +338,8 @@ class TableCells:
         undecided = options.type is TableType.AUTO and options.ploidy is None and not options.all_letters
         if self.cell_type is CellType.ALLELES or (self._plan.has_numbers_above_2 and undecided and not letters):
             raise InputError(f"{where}: {describe_non_allele(cell, self._options.transpose)}")
-        kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
+        dosages = range((2 if options.ploidy is None else options.ploidy) + 1)
+        kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", ", ".join(map(str, dosages)))
         if letters and options.all_letters:
             expected = "a letter"
         advice = f"; {missing}" if (missing := missing_call_advice(cell)) and not options.all_letters else ""
