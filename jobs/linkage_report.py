@@ -1,4 +1,4 @@
-"""Report of how far single linkage has chained records together (docs/clustering.md)."""
+"""Report of how far single linkage has chained records together (docs/formats/linkage.md)."""
 
 from __future__ import annotations
 
