@@ -101,14 +101,16 @@ def show_columns(app: Sphinx, page: nodes.document) -> None:
 
 
 def frame_pictures(app: Sphinx, page: nodes.document) -> None:
-    """Makes figures, which lead to the whole picture, of the pictures that commands draw. The paragraph below each is its caption."""
+    """Makes figures, which lead to the whole picture, of the pictures that commands draw. A paragraph right below one is its caption."""
     for paragraph in list(page.findall(nodes.paragraph)):
         picture = paragraph[0] if len(paragraph) == 1 else None
         if isinstance(picture, nodes.image) and "pictures/" in picture["uri"]:
-            caption = paragraph.next_node(nodes.paragraph, descend=False, siblings=True)
+            below = paragraph.next_node(descend=False, siblings=True)
             picture["width"] = "100%"  # only pictures of a set width lead to the whole one; site.css sets it back
-            caption.parent.remove(caption)
-            figure = nodes.figure("", picture, nodes.caption("", "", *caption.children))
+            figure = nodes.figure("", picture)
+            if isinstance(below, nodes.paragraph):
+                below.parent.remove(below)
+                figure += nodes.caption("", "", *below.children)
             page.set_id(figure)
             paragraph.replace_self(figure)
 
