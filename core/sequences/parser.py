@@ -163,7 +163,7 @@ def read_records(
             return
         _refuse_other_kind(first, source)
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        named = f"; if it is a table, name its column of sequences with {parameter('sequence_column')}; gpualign dist reads tables of SNPs"
+        named = f"; nw and cluster read tables of sequences with {parameter('sequence_column')}; gpualign dist reads tables of SNPs"
         other = named if any(delimiter in start for delimiter in "\t,;") else ""
         raise InputError(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two or more lines of 1 to"
@@ -212,7 +212,7 @@ def _refuse_other_kind(first: bytes, source: str) -> None:
         **CONVERSIONS,
         **dict.fromkeys(calls, "gpualign dist reads it"),
         FileKind.NUMPY: f"gpualign cluster {parameter('distances')}, tree and plot read it",
-        FileKind.INDEX: "queries come first in a search of it, and it must be a file, not a pipe: gpualign sw QUERY INDEX",
+        FileKind.INDEX: "to search it, give the file itself, uncompressed, after the queries: gpualign sw QUERY INDEX",
         FileKind.PAIRS: f"gpualign cluster {parameter('edges')} reads it",
         FileKind.CLUSTERS: f"gpualign cluster {parameter('verify')} checks them",
     }

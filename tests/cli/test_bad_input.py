@@ -415,7 +415,10 @@ def test_what_is_for_another_command(tmp_path):
     (tmp_path / "x.tsv").write_text("sample\trs1\na\t0\n")
     (tmp_path / "x.vcf").write_text("##fileformat=VCFv4.2\n")
     (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
-    assert refused(["nw", "x.tsv"], tmp_path).endswith("with --sequence-column; gpualign dist reads tables of SNPs\n")
+    for words in (["nw", "x.tsv"], ["sw", "x.fa", "x.tsv"], ["index", "x.tsv", "-o", "x.gpa"]):
+        assert refused(words, tmp_path).endswith(
+            "nw and cluster read tables of sequences with --sequence-column; gpualign dist reads tables of SNPs\n"
+        )
     assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF; expected FASTA or FASTQ; gpualign dist reads it\n")
     assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are by edit distance (gpualign nw)\n")
 
@@ -425,13 +428,14 @@ def test_what_is_for_another_command(tmp_path):
     [
         (
             ["sw", "x.gpa", "x.fa"],
-            "x.gpa is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it, and it must be a file, not a"
-            " pipe: gpualign sw QUERY INDEX\n",
+            "x.gpa is an index of sequences; expected FASTA or FASTQ; to search it, give the file itself, uncompressed, after the queries:"
+            " gpualign sw QUERY INDEX\n",
         ),
         (
             ["sw", "x.fa", "-"],
-            "standard input is an index of sequences; expected FASTA or FASTQ; queries come first in a search of it, and it",
+            "standard input is an index of sequences; expected FASTA or FASTQ; to search it, give the file itself, uncompressed,",
         ),
+        (["sw", "x.fa", "x.gpa.gz"], "x.gpa.gz is an index of sequences; expected FASTA or FASTQ; to search it, give the file itself"),
         (["dist", "x.gpa"], "x.gpa is an index of sequences; gpualign sw searches it"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -439,4 +443,5 @@ def test_what_is_for_another_command(tmp_path):
 def test_an_index_in_a_wrong_place_is_called_by_its_name(words, message, tmp_path):
     (tmp_path / "x.fa").write_text(">a\nACGTACGT\n")
     gpualign("index", "-q", "x.fa", "-o", "x.gpa", cwd=tmp_path)
+    (tmp_path / "x.gpa.gz").write_bytes(gzip.compress((tmp_path / "x.gpa").read_bytes()))
     assert message in refused(words, tmp_path, stdin=(tmp_path / "x.gpa").read_bytes())
