@@ -107,7 +107,8 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     All properties of the index on which callers rely are checked, regardless of which program wrote the file. (Of the counts of each
     letter, only the sum and the highest used code are checked.)
 
-    Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version.
+    Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version, and `RunError` if it cannot be mapped
+    into memory.
     """
     sequences, alphabet, check = open_unchecked_index(path)
     check.finish()
@@ -126,7 +127,9 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
                 raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
             if size > free and hasattr(os, "posix_fadvise"):  # what is read next stays in memory rather than what has been used twice
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
-            arrays, scattered = _map_sections(file, layout), _map_sections(file, layout, scattered=True)
+            scattered = arrays = _map_sections(file, layout)
+            with suppress(RunError):  # a limit of the address space may leave no room for a second map
+                scattered = _map_sections(file, layout, scattered=True)
             code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
             highest = int(np.flatnonzero(code_counts)[-1])
             check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR)
@@ -153,14 +156,15 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
 
 def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False) -> dict[str, npt.NDArray[Any]]:
     """Map the sections of an index. scattered: whether single records are read, in any order: the system then reads no more than their
-    pages, instead of megabytes around each"""
+    pages, instead of megabytes around each
+
+    Raises `RunError` if the system refuses.
+    """
     try:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        if error.errno != errno.ENOMEM:
-            raise
-        problem = f"an index of {layout.size:,} bytes is mapped twice, which the limit of address space (ulimit -v) does not allow"
-        raise RunError(f"{file.name}: {problem}; raise the limit") from None
+        advice = "; the limit of memory (ulimit -v) is too low for its size: raise it" if error.errno == errno.ENOMEM else ""
+        raise RunError(f"{file.name}: the index cannot be mapped into memory: {error.strerror}{advice}") from None
     if scattered:
         content.madvise(mmap.MADV_RANDOM)
     return {

@@ -4,6 +4,7 @@ import errno
 import gzip
 import io
 import json
+import mmap
 import pickle
 import tracemalloc
 import zlib
@@ -265,6 +266,26 @@ def test_a_forged_database_is_bad_input(tmp_path):
     assert done.stderr.decode().startswith("gpualign: error: x.gpa: the index is damaged: its header has no valid numbers")
 
 
+@pytest.mark.parametrize("maps", [0, 1])
+def test_a_limit_of_the_address_space(tmp_path, monkeypatch, maps):
+    """One map is enough, though each takes as many addresses as the index has bytes."""
+    build(path := tmp_path / "x.gpa", FASTA)
+    expected = content(*open_index(str(path)))
+    left, map_file = iter(range(maps)), mmap.mmap
+
+    def limited_mmap(*words, **options):
+        if next(left, None) is None:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        return map_file(*words, **options)
+
+    monkeypatch.setattr(index.mmap, "mmap", limited_mmap)
+    if maps:
+        assert content(*open_index(str(path))) == expected
+        return
+    with pytest.raises(RunError, match=r"x.gpa: the index cannot be mapped into memory: Cannot allocate memory; .* \(ulimit -v\)"):
+        open_index(str(path))
+
+
 def test_memory_does_not_grow_with_the_letters(tmp_path):
     def peak(records):
         line = b"ACGTTGCA" * 2000
@@ -357,15 +378,3 @@ def test_letters_of_an_index_are_sent_to_other_processes_once(tmp_path, rng):
     np.testing.assert_array_equal(copy.codes, targets.codes)
     assert not copy.is_mapped
     assert copy.scattered is copy
-
-
-def test_too_little_address_space_is_told(tmp_path, monkeypatch):
-    (tmp_path / "db.fa").write_text(">a\nMKVL\n")
-    gpualign_here("index", tmp_path / "db.fa", "-o", tmp_path / "db.gpa")
-
-    def fail(*given, **options):
-        raise OSError(errno.ENOMEM, "Cannot allocate memory")
-
-    monkeypatch.setattr(index.mmap, "mmap", fail)
-    with pytest.raises(RunError, match=r"db.gpa: an index of 24,580 bytes is mapped twice, which .*\(ulimit -v\) does not allow; raise"):
-        open_index(str(tmp_path / "db.gpa"))
