@@ -146,7 +146,10 @@ def _read_last_commit(stream: BinaryIO, path: str, magic: bytes, version: int, w
     stream.seek(0)
     page = stream.read(_PAGE_BYTES)
     if not page.startswith(magic):
-        raise InputError(f"{path}: not {what}")
+        from gpualign.core.files.kinds import FileKind, kind_of  # compiles patterns
+
+        index = f" but {FileKind.INDEX.value}, which cannot be changed; build it again" if kind_of(page) is FileKind.INDEX else ""
+        raise InputError(f"{path}: not {what}{index}")
     if len(page) < _PAGE_BYTES:
         raise DamagedFile(f"it is truncated: expected at least {_PAGE_BYTES:,} bytes, found {len(page):,}")
     (found,) = _VERSION.unpack_from(page, _MAGIC_BYTES)

@@ -342,6 +342,7 @@ def test_a_set_whose_first_alleles_are_all_1_and_2(tmp_path):
 
 def test_options_of_reading_belong_to_the_set(rng, tmp_path):
     store, new = small_set(tmp_path, rng)
+    gpualign("index", new, "-o", tmp_path / "x.gpa", "--degap", "--unknown", "n")
     for words in (
         ["dist", store, "--all-letters"],
         ["dist", new, "--add", store, "--type", "alleles"],
@@ -354,7 +355,8 @@ def test_options_of_reading_belong_to_the_set(rng, tmp_path):
         (["index", new], "give one of -o FILE"),
         (["index", new, "-o", tmp_path / "x.gps", "--degap"], "--degap is for indexes of sequences"),
         (["index", new, "-o", tmp_path / "x.gpa", "--transpose"], "--transpose is for sets of samples"),
-        (["index", new, "--append", new], f"{new}: not a set of samples"),
+        (["index", new, "--append", new], f"{new}: not a set of samples\n"),
+        (["index", new, "--append", tmp_path / "x.gpa"], "x.gpa: not a set of samples but an index of sequences, which cannot be changed;"),
         (["index", new, "--append", tmp_path / "none.gps"], "no such file"),
         (["index", new, "--withdraw", "s1"], f"{new}: not a set of samples"),
         (["index", store, "--withdraw", "s9999"], "has no sample 's9999'"),
