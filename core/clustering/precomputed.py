@@ -76,11 +76,13 @@ class Threshold:
         return self._distance_limit(dtype)
 
     def rounding_error(self, dtype: np.dtype[Any]) -> float:
-        """Return the maximum rounding error of values of this type at the threshold. Identities are rounded as numbers up to 1."""
+        """Return the maximum rounding error of values of this type at the threshold. Identities are rounded as numbers up to 1, and values
+        with `decimals` to these."""
         if dtype.kind != "f":
             return 0.0
         are_identities = self.min_identity is not None or self.values_are_identities
-        return float(np.finfo(dtype).eps) / 2 * (1.0 if are_identities else self.max_distance or 0.0)
+        of_type = float(np.finfo(dtype).eps) / 2 * (1.0 if are_identities else self.max_distance or 0.0)
+        return of_type if self.decimals is None else of_type + 0.5 * 10.0**-self.decimals
 
     def distances(self, values: Reals) -> Reals:
         """Convert values to distances."""

@@ -74,6 +74,16 @@ def test_means_at_the_threshold_of_rounded_matrices(tmp_path, kind, far, near, m
             assert len(set(clusters(gpualign(*words, cwd=tmp_path).stdout).values())) == count, (name, limit)
 
 
+@pytest.mark.parametrize("title", ["distance", "identity"])
+def test_means_at_a_threshold_of_more_decimals_than_the_list(title):
+    """Pairs at 2/30, in a group with a far pair."""
+    near, far = ("0.066667", "0.900000") if title == "distance" else ("0.933333", "0.100000")
+    listed = f"query\ttarget\t{title}\na\tb\t{near}\na\tc\t{far}\nb\tc\t{near}\n".encode()
+    for at, found in ((2 / 30, {"a": 1, "b": 1, "c": 2}), (0.0666664, {"a": 1, "b": 2, "c": 3})):
+        words = ["cluster", "--edges", "-", "--max-distance", repr(at), "--method", "average"]
+        assert clusters(gpualign(*words, stdin=listed).stdout) == found
+
+
 def test_python_takes_its_own_matrices(small_16s):
     genes = package.read(small_16s)
     found = package.cluster(genes, min_identity=0.8, min_coverage=0, method="average")
