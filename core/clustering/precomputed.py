@@ -57,12 +57,11 @@ class Threshold:
         if self.max_distance == np.inf:
             return -np.inf
         min_identity = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
-        return min(min_identity, _rounded_limit(min_identity, dtype), self._written(min_identity))
+        return min(min_identity - _tolerance(min_identity), _rounded_limit(min_identity, dtype), self._written(min_identity))
 
     def _distance_limit(self, dtype: np.dtype[Any]) -> float:
         max_distance = self.max_distance or 0.0
-        fractional = _ROUNDING_TOLERANCE if 0 < max_distance < 1 else 0.0
-        return max(max_distance + fractional, _rounded_limit(max_distance, dtype), self._written(max_distance))
+        return max(max_distance + _tolerance(max_distance), _rounded_limit(max_distance, dtype), self._written(max_distance))
 
     def _written(self, limit: float) -> float:
         """Return a limit with as many decimals as the values have; 2/30 is written as 0.066667."""
@@ -229,6 +228,10 @@ class MatrixOfPairs:
 
     def _condensed_among(self, members: Integers) -> Reals:
         return np.concatenate([self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())])
+
+
+def _tolerance(limit: float) -> float:
+    return _ROUNDING_TOLERANCE if 0 < limit < 1 else 0.0
 
 
 def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:

@@ -150,6 +150,9 @@ def test_distances_are_the_nearest_numbers(columns, matches, parts):
     for values in (np.array([found]), np.array([1 - matches / columns])):
         assert Threshold(limit, None, False).near_mask(values)[0] == near
     assert Threshold(limit, None, True).near_mask(np.array([matches / columns]))[0] == near
+    for threshold in (Threshold(found, None, True), Threshold(None, matches / columns, True), Threshold(None, 1 - found, True)):
+        for value in (matches / columns, 1 - found):
+            assert threshold.near_mask(np.array([value]))[0]
 
 
 def test_average_linkage_of_edits_with_a_coverage(tmp_path):
