@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -258,9 +259,12 @@ class RectangleBlock(Block):
         unclear = (ambiguity_counts.query_counts[self._queries, None] > 0) | (ambiguity_counts.target_counts[None, self._targets] > 0)
         which = np.nonzero(self.output_mask(unclear))
         recounted: Statistics = self.statistics_from_engine.copy()
-        records = which[0] + self._queries.start, which[1] + self._targets.start
+        task, queries, targets = self.task, which[0] + self._queries.start, which[1] + self._targets.start
+        if self.results.is_reverse_complement is not None:
+            task = replace(task, queries=task.strands.sequences)
+            queries = 2 * queries + self.results.is_reverse_complement[which]
         recounted[which] = _recount_listed_pairs(
-            ambiguity_counts, self.task, records, self.statistics_from_engine[which], self.results.runs.select(which)
+            ambiguity_counts, task, (queries, targets), self.statistics_from_engine[which], self.results.runs.select(which)
         )
         return recounted
 

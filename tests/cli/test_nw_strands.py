@@ -103,6 +103,19 @@ def test_one_set_is_symmetric(records, file, tmp_path):
             assert np.array_equal(np.load(tmp_path / "some.npy"), one[np.triu_indices(len(records), 1)])
 
 
+@pytest.mark.parametrize("rule", ["compatible", "skip"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_ambiguity_letters_of_reverse_complements_in_matrices(file, tmp_path, rule, files):
+    """As in a list of pairs."""
+    words = ["--strand", "both", "--ambiguous", rule, *[file] * files]
+    gpualign_here("nw", "-q", "--value", "identity", *words, "-o", tmp_path / "x.npy")
+    matrix = np.load(tmp_path / "x.npy")
+    kept = matrix[np.triu_indices(len(matrix), 1)] if files == 1 else matrix.ravel()
+    listed = rows("--fields", "identity,strand", *words)
+    assert [row["identity"] for row in listed] == [f"{identity:.6f}" for identity in kept]
+    assert {row["strand"] for row in listed} == {"+", "-"}
+
+
 def test_rna(tmp_path):
     path = write(tmp_path / "rna.fa", {"a": "GGAUUCAAAU", "b": "AUUUGAAUCC"})
     (row,) = rows("--strand", "both", "--fields", "strand,identity,qaln,taln", path)
