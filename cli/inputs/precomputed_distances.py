@@ -56,6 +56,11 @@ def read_precomputed(
     if not stored.one_set:
         raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
     kind = _kind_of_values(stored, distances, edit)
+    if wants_identities and kind == "distance" and stored.values.ndim == 1 and stored.value_name is None:
+        raise InputError(
+            f"{distances}: has no diagonal, so its values are taken for distances; if they are identities, write the square with its"
+            f" diagonal of 1, or .npz with an array called identity; otherwise give {parameter('max_distance')}"
+        )
     values = stored.values
     invalid = np.flatnonzero(np.isinf(values) | (values < 0) | (values > (1 if kind == "identity" else np.inf)))
     if len(invalid):

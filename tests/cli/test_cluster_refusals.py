@@ -171,6 +171,14 @@ def test_matrices_with_a_diagonal_are_no_edit_distances(folder, diagonal):
     assert "--edit" not in refused(["--distances", "m.tsv", "--min-identity", "0.97"], folder)
 
 
+def test_identities_without_a_diagonal_are_not_called_distances(folder):
+    gpualign_here("nw", "-q", folder / "genes.fa", "--value", "identity", "--condensed", "-o", folder / "i.npy")
+    message = refused(["--distances", "i.npy", "--min-identity", "0.9"], folder)
+    assert "i.npy: has no diagonal, so its values are taken for distances; if they are identities, write the square" in message
+    gpualign_here("nw", "-q", folder / "genes.fa", "--value", "identity", "--condensed", "-o", folder / "i.npz")
+    assert gpualign_here("cluster", "-q", "--distances", folder / "i.npz", "--min-identity", "0.9")[0]
+
+
 def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
     (folder / "m.tsv").write_text("\ta\tb\na\t0\t1\nb\t1\t0\n")
     message = refused(["genes.fa", "--distances", "m.tsv", "--max-distance", "1"], folder)
