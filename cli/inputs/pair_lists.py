@@ -194,6 +194,9 @@ def _detect_layout(first: NumberedRow, edit: bool | None, wants_identities: bool
     known = _known_titles(names)
     if set(_ID_TITLES) <= set(known):
         kind = _value_title(names, known, edit, wants_identities, source)
+        for name in (*_ID_TITLES, kind):
+            if known.count(name) > 1:
+                raise InputError(f"{source}: {known.count(name)} columns are called {quoted(name)}; delete or rename all but one")
         query, target, value = (known.index(name) for name in (*_ID_TITLES, kind))
         return _ListLayout(query, target, value, len(known), kind, True)
     if len(names) > 2 and (advice := number_advice(names[2])) and _parse_number(names[2]) is None:

@@ -126,8 +126,12 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 have 1 and 3 for 'a' and 'b'; a pair has one value"),
         ("a,b,0.33333333\nb,a,0.33333332\n", "x: lines 1 and 2 have 0.33333333 and 0.33333332 for 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; expected a list of pairs, as .tsv or .csv"),
+        (  # as paste joins two lists
+            "query\ttarget\tdistance\tquery\ttarget\tdistance\na\tb\t1\ta\tb\t9\n",
+            "x: 2 columns are called 'query'; delete or rename all but one",
+        ),
     ],
-    ids=range(27),
+    ids=range(28),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
