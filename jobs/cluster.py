@@ -155,7 +155,7 @@ class ClusterOptions:
         if aligned and not edit:
             check_fraction("levels", self.levels[0], meaning=f"a list of 1 - identity, unless {parameter('edit')} counts letters, each")
         elif aligned and (halves := [level for level in self.levels if level != int(level)]):
-            raise InputError(f"{levels}: expected whole numbers of edits; found {halves[0]:g}")
+            raise InputError(f"{levels}: expected whole numbers; found {halves[0]:g}")
 
     def _check_verification(self) -> None:
         verify, fix, single = parameter("verify"), parameter("fix"), parameter("method", "single")

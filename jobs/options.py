@@ -166,12 +166,10 @@ class PairThresholds:
 
 
 def check_distance(value: float | None, must_be_whole: bool = False) -> None:
-    """Raise `InputError` for a maximum distance that is negative or infinite. must_be_whole: whether the distance is a number of edits,
-    which must be a whole number."""
+    """Raise `InputError` for a maximum distance that is negative or infinite. must_be_whole: whether distances are whole numbers,
+    as those of edits are."""
     if value is not None and not (0 <= value < math.inf and (not must_be_whole or value == int(value))):
-        raise InputError(
-            f"{parameter('max_distance')}: expected {'a whole number of edits, ' if must_be_whole else ''}0 or more; found {value:g}"
-        )
+        raise InputError(f"{parameter('max_distance')}: expected {'a whole number, ' if must_be_whole else ''}0 or more; found {value:g}")
 
 
 def check_with_self(with_self: bool, one_set: bool) -> None:

@@ -201,7 +201,7 @@ def test_standard_input_is_named(tmp_path):
         (["--min-score", "1", "--format", "matrix"], "a matrix holds every pair"),
         (["--min-score", "1", "--edit"], "for distances give --max-distance"),
         (["--max-distance", "1.5"], "--max-distance is 1 - identity, unless --edit counts letters, from 0 to 1"),
-        (["--max-distance", "1.5", "--edit"], "expected a whole number of edits"),
+        (["--max-distance", "1.5", "--edit"], "expected a whole number"),
         (["--min-identity", "97"], "97 % is 0.97"),
         (["--min-identity", "97%"], "'97%' is not a number; 97% is 0.97"),
         (["--max-distance", "x%"], "'x%' is not a number"),

@@ -246,7 +246,7 @@ def test_options_that_are_refused(folder, words, says):
     [
         (["--previous", "week0.tsv", "-o", "x.tsv", "--edit", "--max-distance", "3"], "--previous continues the names of --levels"),
         (["--levels", "3"], "--levels is a list of 1 - identity, unless --edit counts letters, each from 0 to 1; found 3"),
-        (["--levels", "3,2.5", "--edit"], "--levels: expected whole numbers of edits; found 2.5"),
+        (["--levels", "3,2.5", "--edit"], "--levels: expected whole numbers; found 2.5"),
     ],
 )
 def test_levels_of_sequences_that_are_refused(tmp_path, words, says):

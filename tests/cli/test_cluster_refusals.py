@@ -41,7 +41,7 @@ def folder(tmp_path):
             " gpualign dist counts the SNPs of aligned sequences",
         ),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
-        (["genes.fa", "--edit", "--max-distance", "1.5"], "--max-distance: expected a whole number of edits, 0 or more; found 1.5"),
+        (["genes.fa", "--edit", "--max-distance", "1.5"], "--max-distance: expected a whole number, 0 or more; found 1.5"),
         (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance: expected 0 or more; found -1"),
         (
             ["genes.fa", "--min-identity", "0.9", "--order", "size"],

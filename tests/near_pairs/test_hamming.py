@@ -110,7 +110,7 @@ def test_python(receptors):
     ("words", "reason"),
     [
         ([], "--hamming finds the pairs within a distance; give --max-distance too, say 1"),
-        (["--max-distance", "0.5"], "--max-distance: expected a whole number of edits"),
+        (["--max-distance", "0.5"], "--max-distance: expected a whole number, 0 or more; found 0.5"),
         (["--max-distance", "1", "--fields", "query,target,identity"], "identities, coverages and CIGARs need --edit"),
         (["--max-distance", "1", "--min-identity", "0.9"], "identities, coverages and CIGARs need --edit"),
         (["--max-distance", "1", "--strand", "both"], "it cannot be combined with --strand both"),
