@@ -259,7 +259,7 @@ def read_queries_for_index(
     """
     from gpualign.core.sequences.database_index import open_unchecked_index
 
-    targets, alphabet, check = open_unchecked_index(index)
+    targets, alphabet, check = open_unchecked_index(index, threads)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"{parameter('alphabet', options.alphabet)}: {index} is an index of {alphabet.name}")
     raw = read_set(queries, options, False, reporter, threads)

@@ -115,9 +115,12 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     return sequences, alphabet
 
 
-def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
+def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[SequenceSet, Alphabet, IndexCheck]:
     """Do what `open_index` does, but return before the letters have been checked, together with the check. Letters must not be used before
-    `IndexCheck.wait_for_letters` has returned True for them, because kernels rely on their codes."""
+    `IndexCheck.wait_for_letters` has returned True for them, because kernels rely on their codes.
+
+    max_threads: maximum number of threads of the check
+    """
     with open(path, "rb") as file:
         header, size, free = file.read(_PAGE_BYTES), os.fstat(file.fileno()).st_size, free_memory() or _UNKNOWN_MEMORY
         try:
@@ -132,7 +135,7 @@ def open_unchecked_index(path: str) -> tuple[SequenceSet, Alphabet, IndexCheck]:
                 scattered = _map_sections(file, layout, scattered=True)
             code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
             highest = int(np.flatnonzero(code_counts)[-1])
-            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR)
+            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR, max_threads)
             with ExitStack() as on_error:
                 on_error.callback(check.close)
                 check.wait_for_letters(0)

@@ -74,18 +74,26 @@ class IndexCheck:
     highest_code: highest code that a letter may have
     max_ahead_bytes: number of bytes that are checked beyond those waited for. The system should hold that much of the file in memory,
         because the letters are read again when they are used
+    max_threads: maximum number of threads
 
     The end of the program does not wait for the threads.
     """
 
     def __init__(
-        self, path: str, ranges: CheckedRanges, checksums: npt.NDArray[np.uint32], highest_code: int, max_ahead_bytes: int
+        self,
+        path: str,
+        ranges: CheckedRanges,
+        checksums: npt.NDArray[np.uint32],
+        highest_code: int,
+        max_ahead_bytes: int,
+        max_threads: int = MAX_THREADS,
     ) -> None:
         self._path = path
         self._ranges = ranges
         self._expected = checksums.tolist()
         self._highest = highest_code
         self._max_ahead = max_ahead_bytes
+        self._max_threads = min(max_threads, MAX_THREADS, os.cpu_count() or 1)
         self._chunks = list(ranges.chunks())
         self._problems: dict[int, str | None] = {}  # of chunks that have been scanned, by number
         self._error: Exception | None = None  # of a thread
@@ -137,7 +145,7 @@ class IndexCheck:
         """Start threads for the chunks that may be checked now. They end when there are no more, so that none is left waiting. The caller
         holds the lock."""
         # Reading, zlib and NumPy let other threads run.
-        for _ in range(min(min(MAX_THREADS, os.cpu_count() or 1) - self._thread_count, self._chunk_limit - self._started)):
+        for _ in range(min(self._max_threads - self._thread_count, self._chunk_limit - self._started)):
             threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
             self._thread_count += 1
 

@@ -147,6 +147,22 @@ def test_only_what_memory_holds_is_checked_ahead(file, monkeypatch, ahead, chunk
     assert len(scanned) == 10
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_are_limited(file, monkeypatch, threads):
+    path, ranges, checksums = file
+    seen, scan = set(), index_check.scan_chunk
+    monkeypatch.setattr(index_check.os, "cpu_count", lambda: 8)
+
+    def slow(read, chunk, *others):
+        seen.add(threading.get_ident())
+        time.sleep(0.01)
+        return scan(read, chunk, *others)
+
+    monkeypatch.setattr(index_check, "scan_chunk", slow)
+    IndexCheck(str(path), ranges, checksums, 19, EVERYTHING, threads).finish()
+    assert len(seen) == threads
+
+
 def test_a_file_that_is_replaced_is_still_checked(file):
     """Searches have mapped the former one."""
     path, ranges, checksums = file
