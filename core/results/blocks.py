@@ -135,8 +135,7 @@ class Block(ABC):
         """Return the values of the pairs to write, in order: [pairs]. values: one per pair, in a shape that broadcasts to that of
         `scores`"""
         selected = self.output_mask(mask)
-        written: npt.NDArray[T] = np.broadcast_to(values, selected.shape)[selected]
-        return written
+        return np.broadcast_to(values, selected.shape)[selected]
 
     @abstractmethod
     def query_text_column(self, texts: StringColumn) -> Column:
@@ -381,7 +380,7 @@ class ListBlock(Block):
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
-        every: npt.NDArray[T] = np.broadcast_to(values, self.scores.shape)
+        every = np.broadcast_to(values, self.scores.shape)
         return every if mask is None else every[mask]
 
     @property
