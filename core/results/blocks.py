@@ -132,8 +132,7 @@ class Block(ABC):
         return self.written_values(self.query_record_numbers, mask), self.written_values(self.target_record_numbers, mask)
 
     def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
-        """Return the values of the pairs to write, in order: [pairs]. values: one per pair, in a shape that broadcasts to that of
-        `scores`"""
+        """Return the values of the pairs to write, in order: [pairs]. values: one per pair; their shape broadcasts to that of `scores`"""
         selected = self.output_mask(mask)
         return np.broadcast_to(values, selected.shape)[selected]
 

@@ -116,7 +116,7 @@ class SequenceSet:
 
     @property
     def is_mapped(self) -> bool:
-        """Whether letters and ids are in a memory-mapped file, whose pages the system can drop and read again."""
+        """True if letters and ids are in a memory-mapped file, whose pages the system can drop and read again."""
         return self.scattered_codes is not None
 
     @cached_property

@@ -64,7 +64,7 @@ def test_groups_of_pandas():
 
 
 def test_sorted_and_filtered_dataframes():
-    """Of pandas' default index numbers are left, which are no ids."""
+    """What is left of pandas' default index are numbers, not ids."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.Series(GROUPS).rename_axis("id").reset_index(name="ward")
     repeated = pandas.concat([frame, pandas.DataFrame({"id": ["another"], "ward": ["x"]})])

@@ -253,8 +253,8 @@ def test_commands_say_whether_thresholds_leave_pairs_out(monkeypatch, tmp_path, 
     assert (b"edits" in plan) == bounded
 
 
-@pytest.mark.parametrize(("cells_per_second", "begun"), [(EDIT_CELLS_PER_SECOND, False), (GLOBAL_CELLS_PER_SECOND, True)])
-def test_cuda_starts_earlier_if_near_pairs_are_aligned(monkeypatch, tmp_path, cells_per_second, begun):
+@pytest.mark.parametrize(("cells_per_second", "starts"), [(EDIT_CELLS_PER_SECOND, False), (GLOBAL_CELLS_PER_SECOND, True)])
+def test_cuda_starts_earlier_if_near_pairs_are_aligned(monkeypatch, tmp_path, cells_per_second, starts):
     """20,000 genes of 1.5 kb: 0.17 s on 16 processors to find near pairs, 3 s with their alignments."""
     path, started = tmp_path / "genes.fa", []
     path.write_text("".join(f">gene{n:05}\n{'ACGT' * 375}\n" for n in range(20_000)))
@@ -262,7 +262,7 @@ def test_cuda_starts_earlier_if_near_pairs_are_aligned(monkeypatch, tmp_path, ce
     monkeypatch.setattr("gpualign.jobs.devices.cuda_prestart.find_spec", lambda name: object())
     monkeypatch.setattr("gpualign.gpu.runtime.inventory.start_selected_devices", started.append)
     early.prestart_for_pairs("auto", [str(path)], None, cells_per_second, bounded=True)
-    assert started == ["cuda"] * begun
+    assert started == ["cuda"] * starts
 
 
 def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):

@@ -57,7 +57,7 @@ def test_letters_stay_on_disk(folder, options):
 
 
 def test_letters_of_hits_are_read_without_what_follows_them(folder, monkeypatch):
-    """Where the system would read megabytes for each hit, which push the letters that the search reads next out of memory."""
+    """Otherwise the system reads megabytes around each hit, and drops the letters that the search reads next."""
     targets, _ = open_index(str(folder / "db.gpa"))
     np.testing.assert_array_equal(targets.scattered.codes, targets.codes)
     assert not np.shares_memory(targets.scattered.codes, targets.codes)

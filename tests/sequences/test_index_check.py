@@ -135,7 +135,7 @@ def test_an_error_of_a_thread_is_raised(file, monkeypatch):
 
 @pytest.mark.parametrize(("ahead", "chunks"), [(0, 3), (1, 4), (2500, 6), (EVERYTHING, 10)])
 def test_only_what_memory_holds_is_checked_ahead(file, monkeypatch, ahead, chunks):
-    """What is read long before it is used might have to be read again. No thread waits until it is needed."""
+    """Pages that are read long before they are used may be dropped and read again. No thread is left waiting."""
     path, ranges, checksums = file
     scanned, scan = [], index_check.scan_chunk
     monkeypatch.setattr(index_check, "scan_chunk", lambda read, chunk, *others: scanned.append(chunk[0]) or scan(read, chunk, *others))
