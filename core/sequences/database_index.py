@@ -30,7 +30,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.memory import free_memory
+from gpualign.core.common.memory import exceeds_half_of_free_memory, free_memory
 from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
@@ -122,20 +122,22 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
     max_threads: maximum number of threads of the check
     """
     with open(path, "rb") as file:
-        header, size, free = file.read(_PAGE_BYTES), os.fstat(file.fileno()).st_size, free_memory() or _UNKNOWN_MEMORY
+        header, size = file.read(_PAGE_BYTES), os.fstat(file.fileno()).st_size
         try:
             alphabet, layout, counts = _parse_index_header(_read_index_header(path, header))
             if size != layout.size:
                 problem = "truncated" if size < layout.size else "too long"
                 raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
-            if size > free and hasattr(os, "posix_fadvise"):  # what is read next stays in memory rather than what has been used twice
+            if exceeds_half_of_free_memory(size) and hasattr(os, "posix_fadvise"):
+                # Pages that will be used next stay in memory, rather than those that have been used twice.
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
             scattered = arrays = _map_sections(file, layout)
             with suppress(RunError):  # a limit of the address space may leave no room for a second map
                 scattered = _map_sections(file, layout, scattered=True)
             code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
             highest = int(np.flatnonzero(code_counts)[-1])
-            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR, max_threads)
+            ahead = (free_memory() or _UNKNOWN_MEMORY) // _CHECKED_AHEAD_DIVISOR
+            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, ahead, max_threads)
             with ExitStack() as on_error:
                 on_error.callback(check.close)
                 check.wait_for_letters(0)
