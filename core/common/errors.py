@@ -13,6 +13,9 @@ expected to contain."""
 
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
+LINE_BREAK = "\ue002"
+"""Line end that a message means, unlike one in the name of a file: `command_line_message` and `python_message` write it as one."""
+
 _CONTROL_CHARACTER = re.compile("[\0-\x1f\x7f-\x9f]")
 
 _PYTHON_SPELLINGS = {
@@ -40,7 +43,8 @@ def command_line_message(message: str) -> str:
         return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+/-]+", value) else f"{option} '{value}'"
 
     # A file may have a line end or an escape sequence for terminals in its name.
-    return _CONTROL_CHARACTER.sub(lambda match: ascii(match[0])[1:-1], _PARAMETER_PATTERN.sub(spell, message))
+    escaped = _CONTROL_CHARACTER.sub(lambda match: ascii(match[0])[1:-1], _PARAMETER_PATTERN.sub(spell, message))
+    return escaped.replace(LINE_BREAK, "\n")
 
 
 def python_message(message: str) -> str:
@@ -51,7 +55,7 @@ def python_message(message: str) -> str:
         name = _PYTHON_SPELLINGS.get(name, name)
         return name if value is None else f"{name}={value if re.fullmatch('[0-9.]+', value) else repr(value)}"
 
-    return _PARAMETER_PATTERN.sub(spell, message)
+    return _PARAMETER_PATTERN.sub(spell, message).replace(LINE_BREAK, "\n")
 
 
 class GpualignError(Exception):

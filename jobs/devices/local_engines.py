@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.common.errors import LINE_BREAK, InputError, RunError, parameter
 from gpualign.jobs.devices.resources import ALL_DEVICES, AUTO, Resources
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 
@@ -40,7 +40,7 @@ def _find_gpus(device: str, reporter: Reporter, note: str = "using the CPU") -> 
 def _unsupported_message(feature: str, inventory: Inventory, alternative: str = "") -> str:
     """Return the message saying that no device supports `feature`. alternative: what else the user can do, besides the remedy that
     `inventory` suggests."""
-    remedy = f"{', or' if alternative else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
+    remedy = f"{', or' if alternative else ';'} do this:{LINE_BREAK}    {inventory.remedy}" if inventory.remedy else ""
     return f"{feature}: {inventory.reason}{alternative}{remedy}"
 
 

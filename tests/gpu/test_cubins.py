@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, command_line_message
 from gpualign.gpu.alignment.families.one_thread_per_pair import PACK_LETTERS_KERNEL
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime import kernel_cache as cubins
@@ -77,8 +77,9 @@ def test_code_from_the_cache_asks_for_no_compiler(nvcc, monkeypatch):
 
 
 def test_a_failing_compiler_is_quoted(nvcc):
-    with pytest.raises(RunError, match=r"nvcc 12.4 could not compile pack_letters \(pack.cu\) for sm_80:\nerror: made up"):
+    with pytest.raises(RunError, match=r"nvcc 12.4 could not compile pack_letters \(pack.cu\) for sm_80:\nerror: made up") as error:
         cubins.load_cubin(Kernel("pack.cu", "pack_letters", (("FAIL", "1"),)), "sm_80")
+    assert "for sm_80:\nerror: made up" in command_line_message(error.value.message)
     assert not list(cubins.cache_folder().glob("*")) if cubins.cache_folder().exists() else True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import LINE_BREAK, RunError
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 MIN_CUDA_VERSION = 12
@@ -54,8 +54,8 @@ class Compiler(Protocol):
 
 def compile_error(compiler: Compiler, source: Source, arch: str, log: str) -> RunError:
     """Return the error that `Compiler.compile` raises if compilation fails. log: the compiler's messages"""
-    kernel = source.kernel
-    return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MAX_LOG_CHARS:]}")
+    kernel, lines = source.kernel, log.strip()[-_MAX_LOG_CHARS:].splitlines()
+    return RunError(LINE_BREAK.join([f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:", *lines]))
 
 
 def incompatibility(compiler: Compiler, arch: str, driver: int | None) -> str | None:
