@@ -23,6 +23,7 @@ from gpualign.core.common.errors import InputError, different_numbers
 from gpualign.core.common.parameter_fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.files.scratch import ScratchFiles
+from gpualign.core.files.square_matrices import rounding_tolerance
 from gpualign.core.sequences.ids import id_text
 from gpualign.jobs.cluster import CLUSTERING_METHODS, ClusterJob, ClusterOptions, prepare, prepare_precomputed
 
@@ -33,7 +34,7 @@ _TILE_SIDE = 1024
 """Number of rows and columns of a matrix that are checked in one step."""
 
 _ROUNDING_ERROR = 1e-9
-"""Difference up to which values count as equal."""
+"""Difference up to which the values of a pair in both directions count as equal, as in files."""
 
 
 @dataclass(frozen=True)
@@ -200,11 +201,12 @@ def _checked_distances(values: npt.NDArray[Any], ids: Sequence[str], are_identit
     """
     highest = 1 if are_identities else np.inf
     rounded = False
+    tolerance = max(rounding_tolerance(values[start : start + _TILE_SIDE]) for start in range(0, len(values), _TILE_SIDE))
     for start in range(0, len(values), _TILE_SIDE):
         for other in range(start, len(values), _TILE_SIDE):
             tile = values[start : start + _TILE_SIDE, other : other + _TILE_SIDE]
             mirrored = values[other : other + _TILE_SIDE, start : start + _TILE_SIDE].T
-            wrong = np.isinf(tile) | (tile < -_ROUNDING_ERROR) | (tile > highest + _ROUNDING_ERROR)
+            wrong = np.isinf(tile) | (tile < -tolerance) | (tile > highest + tolerance)
             if not np.array_equal(tile, mirrored):
                 wrong |= ~np.isclose(tile, mirrored, rtol=_ROUNDING_ERROR, atol=_ROUNDING_ERROR, equal_nan=True)
             if wrong.any():

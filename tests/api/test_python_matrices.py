@@ -56,3 +56,12 @@ def test_ids_of_any_type_and_rounding_errors_are_taken():
         found = gpualign.cluster(matrix(values, ids), max_distance=0.1)
         assert (found.ids, found.labels.tolist()) == (["1", "2", "3"], [0, 0, 1])
         assert str(gpualign.tree(matrix(values, ids), "upgma")) == "(3:0.5,(1:0,2:0):0.5);"
+
+
+def test_rounding_errors_of_single_precision_are_taken():
+    """As in files. A diagonal of 1 + 1e-7 comes from a product of normalised float32 vectors."""
+    identities = np.array([[1, 0.9, 0.2], [0.9, 1, 0.3], [0.2, 0.3, 1]], dtype=np.float32)
+    identities[0, 0] = np.nextafter(np.float32(1), np.float32(2))
+    assert gpualign.cluster(matrix(identities, value="identity"), min_identity=0.9).labels.tolist() == [0, 0, 1]
+    distances = np.array([[0, -1e-8, 1], [-1e-8, 0, 1], [1, 1, 0]], dtype=np.float32)
+    assert gpualign.cluster(matrix(distances), max_distance=0).labels.tolist() == [0, 0, 1]
