@@ -55,7 +55,7 @@ class CheckedRanges:
 def scan_chunk(read: Callable[[int, int], Bytes], chunk: tuple[int, int], ranges: CheckedRanges) -> tuple[int, int]:
     """Return (CRC-32, highest code) of a chunk. The highest code is 0 if the chunk has no codes.
 
-    read: returns the bytes of a range of the file, fewer at its end; they are used before the next call
+    read: returns the bytes of a range of the file, fewer at its end
     """
     checksum = highest = 0
     for start in range(*chunk, _STEP_BYTES):
@@ -156,7 +156,7 @@ class IndexCheck:
 
     def _work(self) -> None:
         try:
-            self._scan_chunks(partial(_read, self._descriptor, np.empty(_STEP_BYTES, dtype=np.uint8)))
+            self._scan_chunks(partial(_read, self._descriptor))
         except Exception as error:  # handed to the callers that wait
             self._error = error
 
@@ -186,9 +186,10 @@ class IndexCheck:
         return None
 
 
-def _read(descriptor: int, buffer: Bytes, start: int, stop: int) -> Bytes:
-    """Return bytes [start, stop) of a file, or fewer at its end, as a part of the buffer."""
-    held, wanted = 0, stop - start
-    while held < wanted and (count := os.preadv(descriptor, [buffer[held:wanted].data], start + held)):
-        held += count
-    return buffer[:held]
+def _read(descriptor: int, start: int, stop: int) -> Bytes:
+    """Return bytes [start, stop) of a file, or fewer at its end."""
+    parts = []
+    while start < stop and (part := os.pread(descriptor, stop - start, start)):  # not preadv, which some builds of Python for macOS lack
+        parts.append(part)
+        start += len(part)
+    return np.frombuffer(b"".join(parts), dtype=np.uint8)
