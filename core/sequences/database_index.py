@@ -130,7 +130,8 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
                 raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
             if exceeds_half_of_free_memory(size) and hasattr(os, "posix_fadvise"):
                 # Pages that will be used next stay in memory, rather than those that have been used twice.
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
+                with suppress(OSError):  # sandboxes may refuse advice
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
             scattered = arrays = _map_sections(file, layout)
             with suppress(RunError):  # a limit of the address space may leave no room for a second map
                 scattered = _map_sections(file, layout, scattered=True)
@@ -171,7 +172,8 @@ def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False)
         advice = "; the limit of memory (ulimit -v) is too low for its size: raise it" if error.errno == errno.ENOMEM else ""
         raise RunError(f"{file.name}: the index cannot be mapped into memory: {error.strerror}{advice}") from None
     if scattered:
-        content.madvise(mmap.MADV_RANDOM)
+        with suppress(OSError):
+            content.madvise(mmap.MADV_RANDOM)
     return {
         name: np.frombuffer(content, dtype, length // dtype.itemsize, start) for name, (start, length, dtype) in layout.sections().items()
     }

@@ -266,6 +266,20 @@ def test_a_forged_database_is_bad_input(tmp_path):
     assert done.stderr.decode().startswith("gpualign: error: x.gpa: the index is damaged: its header has no valid numbers")
 
 
+def test_a_system_that_refuses_advice(tmp_path, monkeypatch):
+    class Unadvisable(mmap.mmap):
+        def madvise(self, *_):
+            raise OSError(errno.ENOSYS, "Function not implemented")
+
+    build(path := tmp_path / "x.gpa", FASTA)
+    expected = content(*open_index(str(path)))
+    monkeypatch.setattr(index.mmap, "mmap", Unadvisable)
+    monkeypatch.setattr(index.os, "posix_fadvise", Unadvisable.madvise, raising=False)
+    monkeypatch.setattr(index.os, "POSIX_FADV_NOREUSE", 5, raising=False)
+    monkeypatch.setattr(index, "exceeds_half_of_free_memory", lambda size: True)
+    assert content(*open_index(str(path))) == expected
+
+
 @pytest.mark.parametrize("maps", [0, 1])
 def test_a_limit_of_the_address_space(tmp_path, monkeypatch, maps):
     """One map is enough, though each takes as many addresses as the index has bytes."""
