@@ -54,7 +54,7 @@ def read_translated(
     masked = should_mask_lower(chain(*raw), options, reporter)
     encoded = [encode_translated_set(one, side, translated_sets, options.alphabet, masked, threads) for side, one in enumerate(raw)]
     if index is not None:
-        encoded.append(_load_database_frames(index, translated_sets))
+        encoded.append(_load_database_frames(index, translated_sets, threads))
     report_stop_codons((one for side, one in enumerate(encoded) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
     return make_inputs(encoded, translated_sets, masked)
 
@@ -117,8 +117,8 @@ def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet)
     return f"{parameter('translate', translated_sets)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
 
 
-def _load_database_frames(index: str, translated_sets: str) -> SequenceSet:
-    targets, alphabet = open_index(index)
+def _load_database_frames(index: str, translated_sets: str, threads: int) -> SequenceSet:
+    targets, alphabet = open_index(index, threads)
     expected = alphabet_of_set(1, translated_sets)
     if alphabet is not expected:
         raise InputError(

@@ -101,16 +101,18 @@ def _round_up_to_page(count: int) -> int:
     return -(-count // _PAGE_BYTES) * _PAGE_BYTES
 
 
-def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
+def open_index(path: str, max_threads: int = MAX_THREADS) -> tuple[SequenceSet, Alphabet]:
     """Open an index and return its sequences and alphabet. Everything but the offsets of records and ids stays on disk until it is used.
 
     All properties of the index on which callers rely are checked, regardless of which program wrote the file. (Of the counts of each
     letter, only the sum and the highest used code are checked.)
 
+    max_threads: maximum number of threads of the check
+
     Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version, and `RunError` if it cannot be mapped
     into memory.
     """
-    sequences, alphabet, check = open_unchecked_index(path)
+    sequences, alphabet, check = open_unchecked_index(path, max_threads)
     check.finish()
     return sequences, alphabet
 
@@ -142,7 +144,7 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
             with ExitStack() as on_error:
                 on_error.callback(check.close)
                 check.wait_for_letters(0)
-                threads = 3 if layout.record_count >= _MIN_RECORDS_FOR_THREADS else 1
+                threads = min(3, max_threads) if layout.record_count >= _MIN_RECORDS_FOR_THREADS else 1
                 steps: list[Callable[[], Any]] = [
                     partial(_checked_offsets, arrays["lengths"], layout),
                     partial(_checked_id_offsets, arrays["ids"], arrays["id_ends"], layout),

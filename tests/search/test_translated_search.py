@@ -13,6 +13,7 @@ from goldens import CODED_PROTEINS, CODING_GENES
 
 import gpualign
 from gpualign.core.common.errors import InputError
+from gpualign.core.sequences import database_index
 
 FILES = CODING_GENES, CODED_PROTEINS
 FRAMES = (1, 2, 3, -1, -2, -3)
@@ -262,6 +263,14 @@ def test_indexes_of_the_other_alphabet(tmp_path):
     gpualign_here("index", "-q", CODED_PROTEINS, "-o", tmp_path / "p.gpa")
     with pytest.raises(InputError, match=r"p\.gpa is an index of protein, and --translate target expects targets of dna"):
         sw("--translate", "target", CODED_PROTEINS, tmp_path / "p.gpa")
+
+
+def test_an_index_is_checked_with_the_given_threads(tmp_path, monkeypatch):
+    gpualign_here("index", "-q", CODED_PROTEINS, "-o", tmp_path / "p.gpa")
+    checks, check = [], database_index.IndexCheck
+    monkeypatch.setattr(database_index, "IndexCheck", lambda *words: checks.append(check(*words)) or checks[-1])
+    assert sw("--translate", "query", "--threads", "1", CODING_GENES, tmp_path / "p.gpa")
+    assert [one._max_threads for one in checks] == [1]
 
 
 def test_what_a_user_says_of_letters_is_done(tmp_path):
