@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gpualign._execution_options import (
     LOG,
@@ -31,6 +30,7 @@ from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
@@ -286,7 +286,7 @@ def iter_pairs(
     def tables() -> Iterator[Table]:
         waiting: list[dict[str, Any]] = []  # pieces of the next table, which has room for `room` more rows
         room = batch
-        with closing(cast("Any", blocks)):
+        with closing_iterator(blocks):
             for block in blocks:
                 mask = filter.mask(block)
                 rows_by_column = {column.name: column.values_to_write(block, mask) for column in columns}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from gpualign._sequences import READ_DEFAULTS, SequencesInput, StrPath, checked_
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.files.paths import is_index
 from gpualign.core.results.columns import Field, hit_fields, parse_fields
 from gpualign.core.scoring.composition import METHODS
@@ -222,7 +222,7 @@ def _iterate_hits(job: SearchJob, columns: list[Field], reporter: ProgressReport
     def hits(pieces: list[dict[str, Any]]) -> Hits:
         return Hits(join_columns(pieces, columns, job.task), ids[following], following)
 
-    with closing(cast("Any", job.run(reporter)[0])) as results:
+    with closing_iterator(job.run(reporter)[0]) as results:
         for one in results:
             for block, mask in one.blocks:
                 selected = block.output_mask(mask)
