@@ -14,7 +14,7 @@ expected to contain."""
 _PARAMETER_PATTERN = re.compile(f"{_PARAMETER_START}([^={_PARAMETER_END}]*)(?:=([^{_PARAMETER_END}]*))?{_PARAMETER_END}")
 
 LINE_BREAK = "\ue002"
-"""Line end that a message means, unlike one in the name of a file: `command_line_message` and `python_message` write it as one."""
+"""Intended line break in a message. Other line ends come from the names of files, and `command_line_message` escapes them."""
 
 _CONTROL_CHARACTER = re.compile("[\0-\x1f\x7f-\x9f]")
 
