@@ -157,12 +157,15 @@ def test_threads_are_limited(file, monkeypatch, threads):
     seen, scan = set(), index_check.scan_chunk
     monkeypatch.setattr(index_check.os, "cpu_count", lambda: 8)
 
-    def slow(read, chunk, *others):
-        seen.add(threading.get_ident())
-        time.sleep(0.01)
+    all_started = threading.Barrier(threads)
+
+    def seen_scan(read, chunk, *others):
+        if threading.get_ident() not in seen:
+            seen.add(threading.get_ident())
+            all_started.wait(LIMIT)
         return scan(read, chunk, *others)
 
-    monkeypatch.setattr(index_check, "scan_chunk", slow)
+    monkeypatch.setattr(index_check, "scan_chunk", seen_scan)
     IndexCheck(str(path), ranges, checksums, 19, EVERYTHING, threads).finish()
     assert len(seen) == threads
 
