@@ -16,7 +16,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
-from gpualign.core.common.units import format_bytes
+from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.distance import preparation, runner
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.count_recipe import CountRequest, Measure
@@ -251,7 +251,7 @@ class DistJob:
 def _describe_bands(prepared: PreparedDistances) -> str:
     """Return the division of the samples and of the sites as text."""
     bands, panels = describe_bands(prepared.plan.band_count, prepared.plan.band_rows, "samples"), len(prepared.panels)
-    return f"{bands}, " + ("1 panel of sites" if panels == 1 else f"{panels:,} panels of sites")
+    return f"{bands}, {format_count(panels, 'panel')} of sites"
 
 
 def _has_few_calls(prepared: PreparedDistances) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.common.units import format_count
 from gpualign.core.files.decompression import is_regular_file
 from gpualign.core.files.paths import STDIN_NAME, open_input
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_protein_matrix, make_scoring
@@ -359,7 +360,7 @@ def describe_masked_letters(lower: LowerCaseCounts) -> str:
 
 def describe_removed_gaps(gaps: GapCounts) -> str:
     """Describe the gaps that were removed."""
-    return f"removed gaps, {gaps.letter_count:,} in {gaps.record_count:,} {'record' if gaps.record_count == 1 else 'records'}"
+    return f"removed gaps, {gaps.letter_count:,} in {format_count(gaps.record_count, 'record')}"
 
 
 def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
@@ -370,16 +371,15 @@ def describe_unknown_letters(unknown: UnknownLetters, source: str) -> str:
         percentage = 100 * odd / letters
         letters_of = "nucleotides" if unknown.alphabet is DNA else "amino acids"
         raise InputError(f"{source}: {percentage:.0f} % of all letters are not {letters_of}, too many to be read as {unknown.replacement}")
-    number = "1 letter" if unknown.letter_count == 1 else f"{unknown.letter_count:,} letters"
-    records = "1 record" if unknown.record_count == 1 else f"{unknown.record_count:,} records"
-    return f"{source}: read {number} in {records} as {unknown.replacement}"
+    letters_read, records = format_count(unknown.letter_count, "letter"), format_count(unknown.record_count, "record")
+    return f"{source}: read {letters_read} in {records} as {unknown.replacement}"
 
 
 def describe_table(table: TableRecords) -> str:
     """Describe what was read of a table."""
     count, row_count = len(table.ids), table.row_count - table.other_loci.total()
     left_out = row_count - count
-    text = f"a table; {count:,} {'sequence' if count == 1 else 'sequences'} of the column {table.sequence_title}"
+    text = f"a table; {format_count(count, 'sequence')} of the column {table.sequence_title}"
     if left_out:
         text = f"{text}; left out {left_out:,} of {row_count:,} rows, which {'has' if left_out == 1 else 'have'} no productive sequence"
     if table.other_loci:
