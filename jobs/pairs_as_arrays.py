@@ -41,8 +41,10 @@ def passing_blocks(
             values = block.scores
         else:
             values = block.identity_fraction if filter.max_distance is None else block.identity_distance
-        passing = filter.mask(block)
-        yield (*block.written_record_numbers(passing), block.written_values(values, passing))
+        queries, targets, written = block.written_values(
+            filter.mask(block), block.query_record_numbers, block.target_record_numbers, values
+        )
+        yield queries, targets, written
 
 
 def passing_pairs(

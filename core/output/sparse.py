@@ -99,7 +99,8 @@ class CsrSink(PairsSink):
         self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, mask: Booleans | None) -> None:
-        self._rows.add(*block.written_record_numbers(mask), block.written_values(self._value.block_values(block), mask))
+        numbers = block.query_record_numbers, block.target_record_numbers
+        self._rows.add(*block.written_values(mask, *numbers, self._value.block_values(block)))
 
 
 def stored_dtype(dtype: NumberType, task: Task) -> NumberType:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -80,8 +80,7 @@ class Block(ABC):
 
     @property
     def input_lengths(self) -> tuple[Integers, Integers]:
-        """Lengths of the input records, with the same shapes as `lengths`. If translations were aligned, these lengths are in
-        nucleotides."""
+        """Lengths of the input records, with the same shapes as `lengths`; in nucleotides if translations were aligned."""
         return self.lengths
 
     @property
@@ -129,12 +128,13 @@ class Block(ABC):
 
     def written_record_numbers(self, mask: Booleans | None) -> tuple[Integers, Integers]:
         """Return the indices of the query and target input records for the pairs to write, in order: int64[pairs] each."""
-        return self.written_values(self.query_record_numbers, mask), self.written_values(self.target_record_numbers, mask)
+        queries, targets = self.written_values(mask, self.query_record_numbers, self.target_record_numbers)
+        return queries, targets
 
-    def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
-        """Return the values of the pairs to write, in order: [pairs]. values: one per pair; their shape broadcasts to that of `scores`"""
+    def written_values(self, mask: Booleans | None, *values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Return `values` of the pairs to write, in order: [pairs] each. values: arrays whose shapes broadcast to that of `scores`"""
         selected = self.output_mask(mask)
-        return np.broadcast_to(values, selected.shape)[selected]
+        return [np.broadcast_to(one, selected.shape)[selected] for one in values]
 
     @abstractmethod
     def query_text_column(self, texts: StringColumn) -> Column:
@@ -378,9 +378,9 @@ class ListBlock(Block):
     def output_mask(self, mask: Booleans | None) -> Booleans:
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
-    def written_values(self, values: npt.NDArray[T], mask: Booleans | None) -> npt.NDArray[T]:
-        every = np.broadcast_to(values, self.scores.shape)
-        return every if mask is None else every[mask]
+    def written_values(self, mask: Booleans | None, *values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        every = [np.broadcast_to(one, self.scores.shape) for one in values]
+        return every if mask is None else [one[mask] for one in every]
 
     @property
     def target_record_numbers(self) -> Integers:

@@ -126,7 +126,7 @@ class Field:
         mask: pairs that pass a filter (None: all)
         """
         if self.get_values is not None:
-            return block.written_values(self.get_values(block), mask)
+            return block.written_values(mask, self.get_values(block))[0]
         return b"".join(block.format_rows([self.make_column(block)], mask)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def texts_to_write(self, block: Block, mask: Booleans | None, threads: int = 1) -> StringColumn:

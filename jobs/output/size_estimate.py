@@ -280,7 +280,7 @@ def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearPairResults) 
     if not len(results.pairs):
         return None
     blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return mean_text_width([spec.value.block_values(block)[block.output_mask(None)] for block in blocks], DECIMALS)
+    return mean_text_width([block.written_values(None, spec.value.block_values(block))[0] for block in blocks], DECIMALS)
 
 
 def mean_text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

@@ -95,10 +95,11 @@ class Sam:
 
     def compare_rows(self, blocks: Sequence[MaskedBlock]) -> None:
         """Choose the primary row of each query. If a query's rows began in earlier blocks, its primary row is one of those."""
-        queries, targets = (
-            np.concatenate(sides) for sides in zip(*(block.written_record_numbers(mask) for block, mask in blocks), strict=True)
-        )
-        scores = np.concatenate([block.written_values(alignment_scores(block), mask) for block, mask in blocks])
+        rows = [
+            block.written_values(mask, block.query_record_numbers, block.target_record_numbers, alignment_scores(block))
+            for block, mask in blocks
+        ]
+        queries, targets, scores = (np.concatenate(columns) for columns in zip(*rows, strict=True))
         order = np.lexsort((-scores, queries))
         is_best = np.diff(queries[order], prepend=self._last_query) > 0
         self._primary_queries, self._primary_targets = queries[order][is_best], targets[order][is_best]
