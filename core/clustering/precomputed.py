@@ -231,6 +231,7 @@ class MatrixOfPairs:
 
 
 def _tolerance(limit: float) -> float:
+    """Return how far a value may be beyond a limit by rounding alone. Whole numbers are exact."""
     return _ROUNDING_TOLERANCE if 0 < limit < 1 else 0.0
 
 

@@ -64,7 +64,7 @@ def test_groups_of_pandas():
 
 
 def test_sorted_and_filtered_dataframes():
-    """The default index of pandas, of which some rows are left, has no ids."""
+    """Their index still has the row numbers that pandas gave them, which are not ids."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.Series(GROUPS).rename_axis("id").reset_index(name="ward")
     repeated = pandas.concat([frame, pandas.DataFrame({"id": ["another"], "ward": ["x"]})])
