@@ -34,7 +34,7 @@ _TILE_SIDE = 1024
 """Number of rows and columns of a matrix that are checked in one step."""
 
 _ROUNDING_ERROR = 1e-9
-"""Difference up to which the values of a pair in both directions count as equal, as in files."""
+"""Absolute or relative difference up to which the values of a pair in both directions count as equal."""
 
 
 @dataclass(frozen=True)
