@@ -46,7 +46,7 @@ class FullMatrixCost:
         # The lengths are added before they are multiplied, because adding integers takes a twentieth of the time.
         letters = np.zeros(len(target_lengths) + 1, dtype=np.int64)
         np.cumsum(target_lengths, out=letters[1:])
-        return float(query_lengths.sum()) * letters.astype(np.float64)
+        return np.multiply(letters, float(query_lengths.sum()), dtype=np.float64)
 
     def cells_by_query(self, query_lengths: Lengths, target_lengths: Lengths, first_targets: Lengths | None = None) -> Reals:
         letters = target_lengths.sum() if first_targets is None else _length_suffix_sums(target_lengths)[first_targets]

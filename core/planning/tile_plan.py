@@ -269,7 +269,7 @@ class Plan:
         Each rectangle is yielded as (query start, query stop, start in `targets`, stop in `targets`).
         """
         # Costs are computed for a block of targets at a time, because there may be too many targets to hold a cost for each.
-        at = block_start = block_stop = 0
+        at = previous = block_start = block_stop = 0  # `previous`: number of targets of the previous tile
         cells_before_block, before = 0.0, np.zeros(1)
         while at < len(targets):
             first = at - block_start
@@ -278,7 +278,8 @@ class Plan:
             reach = block_start + int(np.searchsorted(before, before[first] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lane_count) * self.limits.lane_count)
             if block_stop < len(targets) and max(reach, to) >= block_stop:  # the tile may end after this block
-                size = max(BLOCK_TARGETS, 2 * (block_stop - block_start) if first == 0 else 0)
+                # As a rule, the targets are ordered by length, so that a tile has no more of them than the previous one.
+                size = max(BLOCK_TARGETS, 2 * (block_stop - block_start) if first == 0 else previous + previous // 8)
                 cells_before_block += float(before[first])
                 block_start, block_stop = at, min(len(targets), at + size)
                 before = self._cells_before(start, stop, targets[block_start:block_stop])
@@ -292,7 +293,7 @@ class Plan:
             rows = min(stop - start, rows)
             for query in range(start, stop, rows):
                 yield query, min(stop, query + rows), at, to
-            at = to
+            at, previous = to, to - at
 
     def _cells_before(self, start: int, stop: int, targets: Integers) -> Reals:
         """Return the cumulative cost of queries [start, stop): float64[targets + 1]. Element k is the cost of these queries with the first
