@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from gpualign.core.common.arrays import Integers
 
 
-def order_by_length(lengths: Integers) -> Integers:
+class RecordRange:
+    """The record numbers start .. stop-1. Only its slices are arrays, because an index may have more records than fit in memory."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self._numbers = range(start, stop)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, part: slice) -> Integers:
+        numbers = self._numbers[part]
+        return np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64)
+
+
+RecordNumbers: TypeAlias = Integers | RecordRange
+"""Record numbers, whose slices are arrays."""
+
+
+def order_by_length(lengths: Integers) -> RecordNumbers:
     """Return the record numbers in ascending order of length. Records of equal length remain in ascending order of their numbers."""
-    if not (lengths[1:] < lengths[:-1]).any():  # as in an index, which may hold so many records that sorting would need too much memory
-        return np.arange(len(lengths), dtype=np.int64)
+    if not (lengths[1:] < lengths[:-1]).any():  # as in an index
+        return RecordRange(0, len(lengths))
     # NumPy sorts numbers of 16 bits several times as fast as larger ones.
     keys = lengths.astype(np.uint16) if lengths.max(initial=0) <= np.iinfo(np.uint16).max else lengths
     return np.argsort(keys, kind="stable").astype(np.int64)
 
 
-def records_between(order: Integers, first: int, stop: int) -> Integers:
+def records_between(order: RecordNumbers, first: int, stop: int) -> RecordNumbers:
     """Return the records with numbers in [first, stop), in the order returned by `order_by_length`.
 
     order: all records in that order, or at least these
     """
+    if isinstance(order, RecordRange):
+        return RecordRange(first, stop)
     if stop == len(order):
         return order if first == 0 else order[order >= first]
     return order[(order >= first) & (order < stop)]
 
 
-def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, group_size: int) -> Integers:
+def ordered_targets(order: RecordNumbers, first: int, stop: int, diagonal_stop: int, group_size: int) -> RecordNumbers:
     """Return the targets [first, stop) of a band, ordered by length or in groups.
 
     order: result of `order_by_length` for all targets, or at least for these
@@ -41,6 +63,7 @@ def ordered_targets(order: Integers, first: int, stop: int, diagonal_stop: int, 
     targets = records_between(order, first, stop)
     if group_size == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group_size * group_size) <= 0:
         return targets
+    targets = targets[:]
     on_diagonal = targets < first + neighbours
     beside = np.flatnonzero(on_diagonal)
     beside = beside[np.argsort((targets[beside] - first) // group_size, kind="stable")]

@@ -20,7 +20,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.planning.cost import FULL_MATRIX_COST, Cost, Lengths
 from gpualign.core.planning.rectangle import Rect
-from gpualign.core.planning.target_order import order_by_length, ordered_targets
+from gpualign.core.planning.target_order import RecordNumbers, order_by_length, ordered_targets
 
 MAX_BAND_ROWS = 256
 """Maximum number of queries in a band, unless an engine asks for more. Results are written one band at a time."""
@@ -147,7 +147,7 @@ class Tile:
 
     number: index among the plan's tiles; the same in every process that builds the same plan
     target_count: number of targets
-    make_targets: returns the record numbers of the targets
+    make_targets: returns the record numbers of the targets, int64[target_count] or a range of them
     cells: cost of the selected pairs, in DP cells for most tasks
     remaining_cells: cost of this tile and all later tiles if several workers share the plan, otherwise 0
     """
@@ -157,7 +157,7 @@ class Tile:
     query_start: int
     query_stop: int
     target_count: int
-    make_targets: Callable[[], Integers] = field(repr=False, compare=False)
+    make_targets: Callable[[], RecordNumbers] = field(repr=False, compare=False)
     pairing: Pairing
     cells: int
     remaining_cells: int = 0
@@ -175,7 +175,7 @@ class Tile:
     @cached_property
     def targets(self) -> Integers:
         """Record numbers of the targets, int64[target_count]. They are computed on first access, because not all work needs them."""
-        return self.make_targets()
+        return self.make_targets()[:]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -261,7 +261,7 @@ class Plan:
                 yield start, stop, first, min(self.target_count, first + self.targets_per_band)
             start, rows = stop, min(2 * rows, self.band_rows)
 
-    def tile_rectangles(self, start: int, stop: int, targets: Integers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
+    def tile_rectangles(self, start: int, stop: int, targets: RecordNumbers, remaining_cells: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield rectangles of queries [start, stop) and some targets. The cost of each rectangle is approximately that of a tile.
 
         remaining_cells: number of cells that remain to be computed
@@ -341,6 +341,7 @@ class Plan:
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile that contains a selected pair, band by band."""
+        targets: RecordNumbers
         order = order_by_length(self.target_lengths)
         shared, group = self.limits.worker_count > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group_size
         numbers, left = count(), self.cells if shared else 0
@@ -354,14 +355,16 @@ class Plan:
                 left -= cells * shared
                 continue
             if group == 0 and 0 < first == self.pairing.first_target(start) and target_stop == self.target_count:
-                targets = order = order[order >= first]  # no later band has earlier ones
+                remaining = order[:]
+                targets = order = remaining[remaining >= first]  # no later band has earlier ones
             else:
                 targets = ordered_targets(order, first, target_stop, stop, group)
-            cuts = [(a, b, targets[at:to]) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
-            selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, some))]
+            cuts = [(a, b, slice(at, to)) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
+            selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, targets[some]))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)
             for query_start, query_stop, some, cells in selected:
-                yield Tile.from_targets(some, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
+                make = partial(targets.__getitem__, some)
+                yield Tile(next(numbers), band, query_start, query_stop, some.stop - some.start, make, self.pairing, cells, left)
                 left -= cells * shared
 
 

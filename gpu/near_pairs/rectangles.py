@@ -85,7 +85,7 @@ class SortedQueries:
 
 def sort_queries(start: int, stop: int, pairing: Pairing, task: Task) -> list[SortedQueries]:
     """Return queries start .. stop - 1 of a task in order of length: those with few ambiguity letters, and those with many, if any."""
-    records = start + order_by_length(task.queries.lengths[start:stop])
+    records = start + order_by_length(task.queries.lengths[start:stop])[:]
     ambiguity_letters = task.ambiguity_letter_counts[0][records]
     queries = SortedQueries(records, task.queries.lengths[records], ambiguity_letters, pairing.first_targets(records))
     few = ambiguity_letters <= _FEW_AMBIGUITY_LETTERS
