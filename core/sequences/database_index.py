@@ -30,7 +30,7 @@ import numpy.typing as npt
 from gpualign.core.common.arrays import Integers, ranges_of_limited_size
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError
-from gpualign.core.common.memory import exceeds_half_of_free_memory, free_memory
+from gpualign.core.common.memory import free_memory
 from gpualign.core.common.threads import map_in_order
 from gpualign.core.files.paths import INDEX_MAGIC
 from gpualign.core.sequences._records import count_codes
@@ -46,9 +46,13 @@ FORMAT_VERSION = 1
 _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 _MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
-_CHECKED_AHEAD_DIVISOR = 8
+_CHECKED_AHEAD_DIVISOR = 4
 """The free memory is divided by this number; the check of an index is ahead of a search by at most one such part, so that what the search
 reads next is still in memory."""
+
+_MAX_KEPT_FRACTION = 0.75
+"""Maximum size of an index whose pages stay in memory for the next search, as a fraction of the free memory. A larger index would not stay
+there as a whole."""
 
 _UNKNOWN_MEMORY = 4 << 30
 """Free memory to assume, in bytes, if the system does not say how much there is."""
@@ -84,6 +88,11 @@ class _IndexLayout:
             at = _round_up_to_page(at + count * dtype.itemsize)
         sections["checks"] = at, -(-(at - _PAGE_BYTES) // CHUNK_BYTES) * 4, np.dtype("<u4")
         return sections
+
+    def map_sections(self, content: mmap.mmap) -> dict[str, npt.NDArray[Any]]:
+        """Return an array of each section of a mapped index, keyed by the section's name."""
+        sections = self.sections().items()
+        return {name: np.frombuffer(content, dtype, length // dtype.itemsize, start) for name, (start, length, dtype) in sections}
 
     @property
     def size(self) -> int:
@@ -130,17 +139,17 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
             if size != layout.size:
                 problem = "truncated" if size < layout.size else "too long"
                 raise InputError(f"{path}: the index is {problem}: expected {layout.size:,} bytes, found {size:,}; build it again")
-            if exceeds_half_of_free_memory(size) and hasattr(os, "posix_fadvise"):
-                # Pages that will be used next stay in memory, rather than those that have been used twice.
-                with suppress(OSError):  # sandboxes may refuse advice
-                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_NOREUSE)
-            scattered = arrays = _map_sections(file, layout)
+            content = _map_file(file)
+            arrays = scattered = layout.map_sections(content)
             with suppress(RunError):  # a limit of the address space may leave no room for a second map
-                scattered = _map_sections(file, layout, scattered=True)
+                scattered = layout.map_sections(_map_file(file, scattered=True))
             code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
             highest = int(np.flatnonzero(code_counts)[-1])
-            ahead = (free_memory() or _UNKNOWN_MEMORY) // _CHECKED_AHEAD_DIVISOR
-            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, ahead, max_threads)
+            free = free_memory() or _UNKNOWN_MEMORY
+            too_large = content if size > free * _MAX_KEPT_FRACTION else None
+            check = IndexCheck(
+                path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR, max_threads, droppable=too_large
+            )
             with ExitStack() as on_error:
                 on_error.callback(check.close)
                 check.wait_for_letters(0)
@@ -150,20 +159,22 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
                     partial(_checked_id_offsets, arrays["ids"], arrays["id_ends"], layout),
                     partial(_check_file_positions, arrays["places"], layout),
                 ]
-                offsets, id_offsets, _ = map_in_order(lambda step: step(), steps, threads)
+                (offsets, lengths), id_offsets, _ = map_in_order(lambda step: step(), steps, threads)
                 on_error.pop_all()
+            for name in ("lengths", "id_ends", "ids"):  # not used again, or only for hits
+                start, length, _ = layout.sections()[name]
+                check.drop_pages(start, start + length)
         except _DamagedIndex as error:
             raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
-    lengths = arrays["lengths"].astype(np.int64, copy=False)
-    ids, places = StringColumn(scattered["ids"], id_offsets), scattered["places"].astype(np.int64, copy=False)
+    ids, places = StringColumn(scattered["ids"], id_offsets), arrays["places"].astype(np.int64, copy=False)
     sequences = SequenceSet(
         path, ids, arrays["codes"], offsets, places, code_counts, known_lengths=lengths, scattered_codes=scattered["codes"]
     )
     return sequences, alphabet, check
 
 
-def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False) -> dict[str, npt.NDArray[Any]]:
-    """Map the sections of an index. scattered: whether single records are read, in any order: the system then reads no more than their
+def _map_file(file: BinaryIO, scattered: bool = False) -> mmap.mmap:
+    """Map an index into memory. scattered: whether single records are read, in any order: the system then reads no more than their
     pages, instead of megabytes around each
 
     Raises `RunError` if the system refuses.
@@ -176,9 +187,7 @@ def _map_sections(file: BinaryIO, layout: _IndexLayout, scattered: bool = False)
     if scattered:
         with suppress(OSError):
             content.madvise(mmap.MADV_RANDOM)
-    return {
-        name: np.frombuffer(content, dtype, length // dtype.itemsize, start) for name, (start, length, dtype) in layout.sections().items()
-    }
+    return content
 
 
 class _DamagedIndex(Exception):
@@ -231,14 +240,15 @@ def _parse_index_header(description: object) -> tuple[Alphabet, _IndexLayout, li
     return alphabet, _IndexLayout(records, letters, id_bytes), counts
 
 
-def _checked_offsets(lengths: Integers, layout: _IndexLayout) -> Integers:
-    """Check the record lengths, and return where each record starts and ends in the letters: int64[records + 1]."""
+def _checked_offsets(lengths: Integers, layout: _IndexLayout) -> tuple[Integers, Integers]:
+    """Check the record lengths. Return (where each record starts and ends in the letters, int64[records + 1]; the lengths in memory)."""
+    lengths = np.array(lengths, dtype=np.int64)  # a search uses them many times, also after the system has dropped their pages
     offsets = np.zeros(layout.record_count + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     # A sum beyond 64 bits would become negative at some record, since no single length is large enough to skip all negative numbers.
     if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letter_count:
         raise _DamagedIndex("the lengths of its records are not ascending, or do not add up to its letters")
-    return offsets
+    return offsets, lengths
 
 
 def _check_file_positions(places: Integers, layout: _IndexLayout) -> None:

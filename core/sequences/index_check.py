@@ -5,11 +5,13 @@ Only for `gpualign.core.sequences.database_index`, which describes the file.
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -75,6 +77,7 @@ class IndexCheck:
     max_ahead_bytes: number of bytes that are checked beyond those waited for. The system should hold that much of the file in memory,
         because the letters are read again when they are used
     max_threads: maximum number of threads
+    droppable: memory map of the file, whose pages are dropped after their use; None: they stay in memory
 
     The end of the program does not wait for the threads.
     """
@@ -87,6 +90,7 @@ class IndexCheck:
         highest_code: int,
         max_ahead_bytes: int,
         max_threads: int = MAX_THREADS,
+        droppable: mmap.mmap | None = None,
     ) -> None:
         self._path = path
         self._ranges = ranges
@@ -94,6 +98,7 @@ class IndexCheck:
         self._highest = highest_code
         self._max_ahead = max_ahead_bytes
         self._max_threads = min(max_threads, MAX_THREADS, os.cpu_count() or 1)
+        self._droppable = droppable
         self._chunks = list(ranges.chunks())
         self._problems: dict[int, str | None] = {}  # of chunks that have been scanned, by number
         self._error: Exception | None = None  # of a thread
@@ -119,6 +124,20 @@ class IndexCheck:
     def finish(self) -> None:
         """Wait until the whole file has been checked. Raises `InputError` if it is damaged."""
         self._wait(self._ranges.stop, lambda: False)
+
+    def drop_letters(self, start: int, stop: int) -> None:
+        """Drop the pages of letters [start, stop), see `drop_pages`."""
+        self.drop_pages(self._ranges.codes_start + start, self._ranges.codes_start + stop)
+
+    def drop_pages(self, start: int, stop: int) -> None:
+        """Drop the pages of bytes [start, stop), which have been used, from memory if the file does not fit there. They make room for those
+        that are read next; by itself, the system would keep them, because they were used twice. If they are used again, they are read
+        again."""
+        start, stop = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, stop // mmap.PAGESIZE * mmap.PAGESIZE
+        if self._droppable is not None and start < stop:
+            with suppress(OSError, AttributeError):  # sandboxes may refuse advice, and not every system takes it
+                self._droppable.madvise(mmap.MADV_DONTNEED, start, stop - start)
+                os.posix_fadvise(self._descriptor, start, stop - start, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
         """Ask the threads to end, without waiting for them."""

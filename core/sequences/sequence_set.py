@@ -48,7 +48,7 @@ class SequenceSet:
     source_files: number of the first record and name of each file, if the set was read from several files; empty for one file
     known_file_ids: ids in the file, if repeated ids were numbered (`ids`); None if they are the same
     annotations: annotations of the records, by name
-    known_lengths: length of each record, int64[count], if stored
+    known_lengths: length of each record, int64[count], if known
     scattered_codes: for letters in a memory-mapped file, the same letters, mapped for reading single records in any order; None: the
         letters are in memory
     """
@@ -131,8 +131,8 @@ class SequenceSet:
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the records take, in bytes. For mapped records, this is the memory for the offsets of letters and ids, and for the
-        order of the records in a plan."""
+        """Memory that the records take, in bytes. For mapped records, this is the memory for their lengths, and for the offsets of letters
+        and ids."""
         return _MAPPED_RECORD_BYTES * len(self) if self.is_mapped else self.nbytes
 
     @cached_property

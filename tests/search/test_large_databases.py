@@ -1,10 +1,12 @@
 """Searches of indexes larger than the memory for the run: nothing but a few numbers per record is held, and results are the same."""
 
+import mmap
 import re
 import sys
 import threading
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.hit_selection import HitFilter
 from gpualign.core.search.runner import plan_search
+from gpualign.core.sequences import database_index, index_check
 from gpualign.core.sequences.database_index import open_index
+from gpualign.core.sequences.index_check import IndexCheck
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.jobs import hit_alignment
@@ -51,7 +55,7 @@ OPTIONS = ["--device", "cpu", "--threads", "1"]
 def test_letters_stay_on_disk(folder, options):
     expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--memory", "2G", *options).stdout
     words = " ".join([*OPTIONS, "--memory", "32M", *options])
-    limit = 128 << 10  # KiB, of which Python and NumPy take 75 MiB
+    limit = 150 << 10  # KiB, of which Python and NumPy take 75 MiB; the letters would take 57 MiB
     assert shell(f"ulimit -d {limit}; {GPUALIGN} sw q.fa db.gpa {words}", cwd=folder).stdout == expected
     assert expected.count(b"\n") > 20
 
@@ -67,6 +71,24 @@ def test_letters_of_hits_are_read_without_what_follows_them(folder, monkeypatch)
     expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS).stdout
     assert gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS)[0] == expected
     assert [targets.codes is targets.scattered_codes for targets in read] == [True]
+
+
+@pytest.mark.parametrize(("free", "drops"), [(70 << 20, True), (128 << 20, False)])
+def test_used_letters_make_room_for_those_that_are_read_next(folder, monkeypatch, free, drops):
+    """If the index is larger than the memory. Otherwise the next search finds its pages there."""
+    expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS).stdout
+    used, drop, advised = [], IndexCheck.drop_letters, []
+    monkeypatch.setattr(database_index, "free_memory", lambda: free)
+    monkeypatch.setattr(IndexCheck, "drop_letters", lambda check, start, stop: used.append((start, stop)) or drop(check, start, stop))
+    monkeypatch.setattr(
+        index_check.os, "posix_fadvise", lambda _, start, size, advice: advised.append((start, start + size)), raising=False
+    )
+    assert gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS)[0] == expected
+    ends = [0, *(stop for _, stop in sorted(used))]
+    assert sorted(used) == list(pairwise(ends))
+    size = (folder / "db.gpa").stat().st_size
+    assert (sum(stop - start for start, stop in advised) > 0.8 * size) == drops
+    assert all(0 <= start < stop <= size and start % mmap.PAGESIZE == stop % mmap.PAGESIZE == 0 for start, stop in advised)
 
 
 def test_numbers_per_record_count_as_memory(folder):
@@ -149,6 +171,9 @@ def test_a_search_that_waits_for_the_check_can_be_stopped(tmp_path, rng):
                 time.sleep(0.01)
             waited.set()  # the first tile may be computed
             return True
+
+        def drop_letters(self, start, stop):
+            pass
 
     scoring = make_scoring(alphabet, ScoringOptions())
     queries = targets.keep(np.arange(4))

@@ -268,7 +268,7 @@ def test_indexes_of_the_other_alphabet(tmp_path):
 def test_an_index_is_checked_with_the_given_threads(tmp_path, monkeypatch):
     gpualign_here("index", "-q", CODED_PROTEINS, "-o", tmp_path / "p.gpa")
     checks, check = [], database_index.IndexCheck
-    monkeypatch.setattr(database_index, "IndexCheck", lambda *words: checks.append(check(*words)) or checks[-1])
+    monkeypatch.setattr(database_index, "IndexCheck", lambda *words, **others: checks.append(check(*words, **others)) or checks[-1])
     assert sw("--translate", "query", "--threads", "1", CODING_GENES, tmp_path / "p.gpa")
     assert [one._max_threads for one in checks] == [1]
 

@@ -275,8 +275,8 @@ def test_a_system_that_refuses_advice(tmp_path, monkeypatch):
     expected = content(*open_index(str(path)))
     monkeypatch.setattr(index.mmap, "mmap", Unadvisable)
     monkeypatch.setattr(index.os, "posix_fadvise", Unadvisable.madvise, raising=False)
-    monkeypatch.setattr(index.os, "POSIX_FADV_NOREUSE", 5, raising=False)
-    monkeypatch.setattr(index, "exceeds_half_of_free_memory", lambda size: True)
+    monkeypatch.setattr(index.os, "POSIX_FADV_DONTNEED", 4, raising=False)
+    monkeypatch.setattr(index, "free_memory", lambda: 4096)
     assert content(*open_index(str(path))) == expected
 
 
