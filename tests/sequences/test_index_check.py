@@ -30,7 +30,8 @@ def file(tmp_path, rng, monkeypatch):
     content[-1:] = 255
     path, ranges = tmp_path / "x.gpa", CheckedRanges(HEADER, len(content), CODES, len(content) - 1)
     content.tofile(path)
-    return path, ranges, np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
+    yield path, ranges, np.array([zlib.crc32(content[slice(*chunk)]) for chunk in ranges.chunks()], dtype=np.uint32)
+    wait_for_threads()  # one that starts late would use what the next test replaces
 
 
 def wait_until(condition):
