@@ -8,6 +8,7 @@ hits of later queries wait for a query that is searched again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,6 @@ from gpualign.core.alignment.tile_results import TileResult
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory, parameter, quoted
-from gpualign.core.common.iterators import closing_iterator
 from gpualign.core.execution.band_collectors import bands_in_order
 from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
@@ -84,9 +84,7 @@ class SearchPlan:
     def compute_tiles(self, plan: Plan, prepared: PreparedTask) -> Iterator[TileResult]:
         """Compute every tile of a plan for these targets, each as soon as its targets have been checked. Raises `InputError` if their index
         is damaged."""
-        if self.index_check is None:
-            return prepared.run(plan.tiles())
-        return _compute_checked_tiles(plan, prepared, self.index_check, self.task.targets.offsets)
+        return prepared.run(plan.tiles() if self.index_check is None else _checked_tiles(plan, self.index_check, self.task.targets.offsets))
 
     def slice(self, start: int, stop: int) -> SearchPlan:
         """Return the plan with only records [start, stop) as queries."""
@@ -94,22 +92,21 @@ class SearchPlan:
         return replace(self, plan=self.plan.for_queries(start * per_record, stop * per_record))
 
 
-def _compute_checked_tiles(plan: Plan, prepared: PreparedTask, check: IndexCheck, offsets: Integers) -> Iterator[TileResult]:
-    """Compute every tile of a plan, each as soon as the letters of its targets have been checked.
+def _checked_tiles(plan: Plan, check: IndexCheck, offsets: Integers) -> Iterator[Tile]:
+    """Yield the tiles of a plan, each as soon as the letters of its targets have been checked. Workers call this in their threads: one that
+    asks for a tile has read the letters of its previous tile.
 
     offsets: where each target begins and ends in the letters
     """
-
-    def checked_tiles() -> Iterator[Tile]:
-        for tile in plan.tiles():  # in the threads of workers
-            if not check.wait_for_letters(int(offsets[tile.targets.max() + 1]), run_is_stopping):
-                return
-            yield tile
-
-    with closing_iterator(prepared.run(checked_tiles())) as results:
-        for result in results:
-            check.drop_letters(int(offsets[result.tile.targets.min()]), int(offsets[result.tile.targets.max() + 1]))
-            yield result
+    read: dict[int, tuple[int, int]] = {}  # letters of the previous tile, by thread
+    for tile in plan.tiles():
+        thread, letters = threading.get_ident(), (int(offsets[tile.targets.min()]), int(offsets[tile.targets.max() + 1]))
+        if thread in read:
+            check.drop_letters(*read[thread])
+        if not check.wait_for_letters(letters[1], run_is_stopping):
+            return
+        read[thread] = letters
+        yield tile
 
 
 def plan_search(task: Task, frame_sets: QueryTargetFrames, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:

@@ -47,8 +47,11 @@ _PAGE_BYTES = 4096
 _POSITIONS_PER_STEP = 1 << 16  # checked while other threads wait; those that check the letters run between the steps
 _MIN_RECORDS_FOR_THREADS = 10_000_000  # fewer are checked quickly, and the stacks of threads would count beside their memory
 _CHECKED_AHEAD_DIVISOR = 4
-"""The free memory is divided by this number; the check of an index is ahead of a search by at most one such part, so that what the search
-reads next is still in memory."""
+"""The free memory, less that for the numbers of the records, is divided by this number; the check of an index is ahead of a search by at
+most one such part, so that what the search reads next is still in memory."""
+
+_RECORD_BYTES = 4 * 8
+"""Memory for the numbers of a record in bytes: its length, its position, and the offsets of its letters and id."""
 
 _MAX_KEPT_FRACTION = 0.75
 """Maximum size of an index whose pages stay in memory for the next search, as a fraction of the free memory. A larger index would not stay
@@ -146,10 +149,9 @@ def open_unchecked_index(path: str, max_threads: int = MAX_THREADS) -> tuple[Seq
             code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
             highest = int(np.flatnonzero(code_counts)[-1])
             free = free_memory() or _UNKNOWN_MEMORY
+            ahead = max(0, free - _RECORD_BYTES * layout.record_count) // _CHECKED_AHEAD_DIVISOR
             too_large = content if size > free * _MAX_KEPT_FRACTION else None
-            check = IndexCheck(
-                path, layout.checked_ranges, arrays["checks"], highest, free // _CHECKED_AHEAD_DIVISOR, max_threads, droppable=too_large
-            )
+            check = IndexCheck(path, layout.checked_ranges, arrays["checks"], highest, ahead, max_threads, droppable=too_large)
             with ExitStack() as on_error:
                 on_error.callback(check.close)
                 check.wait_for_letters(0)

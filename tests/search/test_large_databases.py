@@ -76,18 +76,20 @@ def test_letters_of_hits_are_read_without_what_follows_them(folder, monkeypatch)
 @pytest.mark.parametrize(("free", "drops"), [(70 << 20, True), (128 << 20, False)])
 def test_used_letters_make_room_for_those_that_are_read_next(folder, monkeypatch, free, drops):
     """If the index is larger than the memory. Otherwise the next search finds its pages there."""
-    expected = gpualign("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS).stdout
+    (query := folder / "long.fa").write_text(">long\n" + 20 * "MKVLAWHE" + "\n")  # so that there are several tiles
+    expected = gpualign("sw", query, folder / "db.gpa", *OPTIONS).stdout
     used, drop, advised = [], IndexCheck.drop_letters, []
     monkeypatch.setattr(database_index, "free_memory", lambda: free)
     monkeypatch.setattr(IndexCheck, "drop_letters", lambda check, start, stop: used.append((start, stop)) or drop(check, start, stop))
     monkeypatch.setattr(
         index_check.os, "posix_fadvise", lambda _, start, size, advice: advised.append((start, start + size)), raising=False
     )
-    assert gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS)[0] == expected
+    assert gpualign_here("sw", query, folder / "db.gpa", *OPTIONS)[0] == expected
+    assert len(used) > 1
     ends = [0, *(stop for _, stop in sorted(used))]
     assert sorted(used) == list(pairwise(ends))
     size = (folder / "db.gpa").stat().st_size
-    assert (sum(stop - start for start, stop in advised) > 0.8 * size) == drops
+    assert (sum(stop - start for start, stop in advised) > 0.75 * size) == drops
     assert all(0 <= start < stop <= size and start % mmap.PAGESIZE == stop % mmap.PAGESIZE == 0 for start, stop in advised)
 
 
