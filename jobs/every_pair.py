@@ -37,6 +37,9 @@ _MEASUREMENT_SECONDS = 0.5
 _MAPPED_MEASUREMENT_SECONDS = 2.0
 """The same for targets that are read from an index while they are searched."""
 
+_MAX_MAPPED_LETTERS = 1 << 29
+"""Maximum number of letters in the targets of this measurement if the index does not fit in memory."""
+
 _MAX_SELECTED_FRACTION = 0.75
 """If the groups select more than this fraction of all DP cells, every pair is computed and unselected pairs are dropped."""
 
@@ -207,14 +210,27 @@ def describe_work(prepared: PreparedTask, plan: Plan) -> str:
 
 
 def describe_plan(
-    plan: Plan, prepared: PreparedTask, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
+    plan: Plan,
+    prepared: PreparedTask,
+    engine: Engine,
+    budget: Budget,
+    pairs: int | None = None,
+    cells: int | None = None,
+    reading_seconds: float | None = None,
 ) -> DescriptionRows:
-    """Return the rows that describe the plan in a dry run. pairs, cells: numbers of pairs and cells to compute; None: all in the plan."""
+    """Return the rows that describe the plan in a dry run.
+
+    pairs, cells: numbers of pairs and cells to compute; None: all in the plan
+    reading_seconds: time for reading the targets from a disk while others are compared; None: they stay in memory
+    """
     pairs, cells = plan.pair_count if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     seconds = None
     if task.targets.is_mapped and isinstance(prepared, TimedPreparedTask):
-        seconds = estimate_seconds(plan, prepared, _MAPPED_MEASUREMENT_SECONDS)
+        max_letters = None if reading_seconds is None else _MAX_MAPPED_LETTERS
+        seconds = estimate_seconds(plan, prepared, _MAPPED_MEASUREMENT_SECONDS, max_letters)
+        if seconds is not None and reading_seconds is not None:
+            seconds = max(seconds, reading_seconds)
     rate = cells / seconds if seconds else measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -231,9 +232,13 @@ class SearchJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        if self.search_plan.index_check is not None:
-            self.search_plan.index_check.finish()
-        return describe_plan(self.search_plan.plan, self.search_plan.prepared, self.engine, self.search_plan.budget)
+        search, reading_seconds = self.search_plan, None
+        if search.index_check is not None:
+            start = time.perf_counter()
+            search.index_check.finish()
+            if search.index_check.drops_pages:
+                reading_seconds = time.perf_counter() - start
+        return describe_plan(search.plan, search.prepared, self.engine, search.budget, reading_seconds=reading_seconds)
 
     @property
     def row_work(self) -> WorkPerQuery:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, cycle, pairwise, takewhile
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gpualign.core.execution.band_collectors import PairCollector, bands_in_orde
 from gpualign.core.execution.engine import Engine, PreparedTask, TimedPreparedTask
 from gpualign.core.execution.totals import NullProgress, Progress
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
+from gpualign.core.planning.tile_plan import Pairing, Plan, Tile, make_plan
 from gpualign.core.sequences.sequence_set import SequenceSet
 
 _MAX_SAMPLE_RECORDS = 2_000, 50_000
@@ -72,12 +72,13 @@ def time_plan(plan: Plan, prepared: PreparedTask) -> float:
     return time.perf_counter() - start
 
 
-def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float) -> float | None:
-    """Estimate how long it takes to compute a plan, by computing tiles from all parts of its middle band. Their targets are read from where
-    the run reads them, which may be a disk. Returns None if there are no tiles, or if the engine estimates that one of them takes longer
-    than `min_seconds`.
+def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float, max_letters: int | None = None) -> float | None:
+    """Estimate how long it takes to compute a plan, by computing tiles from all parts of its middle band. Returns None if there are no
+    tiles, or if the engine estimates that one of them takes longer than `min_seconds`.
 
     min_seconds: minimum time of the measurement, unless all tiles of the band take less
+    max_letters: maximum number of letters in the targets of all tiles, which are read before the measurement; the tiles are then computed
+        again and again. None: tiles from all parts are computed once, which includes reading them
     """
     start = time.perf_counter()
     first = max(plan.start, (plan.start + plan.query_stop - plan.band_rows) // 2)
@@ -87,10 +88,14 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
         return None
     # However many of them are computed, they are spread evenly.
     spread = [tiles[k] for k in sorted(range(len(tiles)), key=lambda number: number * _GOLDEN_RATIO % 1)]
-    for _ in prepared.run(iter(spread[:1])):
+    warm_up, timed = spread[:1], iter(spread)
+    if max_letters is not None:
+        warm_up = _tiles_with_letters(plan, spread, max_letters)
+        timed = (replace(tile, number=number) for number, tile in enumerate(cycle(warm_up)))
+    for _ in prepared.run(iter(warm_up)):
         pass  # kernels are compiled now, if they must be
     cells, warm_up_cells, warm_up_seconds, start = 0, 0, 0.0, time.perf_counter()
-    with closing_iterator(prepared.run(iter(spread))) as results:
+    with closing_iterator(prepared.run(timed)) as results:
         for result in results:
             cells, seconds = cells + result.tile.cells, time.perf_counter() - start
             if not warm_up_cells and seconds >= _WARM_UP_FRACTION * min_seconds:
@@ -99,6 +104,13 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
                 break
     rate = (cells - warm_up_cells) / (seconds - warm_up_seconds) if cells > warm_up_cells > 0 else cells / seconds
     return planning + seconds + (plan.cells - cells) / rate
+
+
+def _tiles_with_letters(plan: Plan, tiles: list[Tile], max_letters: int) -> list[Tile]:
+    """Return the first tile, and those that follow as long as their targets have at most `max_letters` letters in total."""
+    letters = accumulate(int(plan.target_lengths[tile.targets].sum()) for tile in tiles)
+    count = sum(1 for _ in takewhile(lambda total: total <= max_letters, letters))
+    return tiles[: max(1, count)]
 
 
 def measure_cell_rate(

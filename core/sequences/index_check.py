@@ -125,6 +125,11 @@ class IndexCheck:
         """Wait until the whole file has been checked. Raises `InputError` if it is damaged."""
         self._wait(self._ranges.stop, lambda: False)
 
+    @property
+    def drops_pages(self) -> bool:
+        """True if the file does not fit in memory, so that pages are dropped after their use."""
+        return self._droppable is not None
+
     def drop_letters(self, start: int, stop: int) -> None:
         """Drop the pages of letters [start, stop), see `drop_pages`."""
         self.drop_pages(self._ranges.codes_start + start, self._ranges.codes_start + stop)

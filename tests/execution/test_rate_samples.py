@@ -101,17 +101,20 @@ class Clocked:
 
     estimated_seconds: estimated time for the whole task
     numbers: numbers of the tiles computed, in order
+    runs: targets of the tiles of each run
     """
 
     def __init__(self, clock, rate, start_seconds, first_seconds, estimated_seconds=1.0):
         self.clock, self.rate, self.start_seconds, self.first_seconds = clock, rate, start_seconds, first_seconds
-        self.estimated_seconds, self.numbers = estimated_seconds, []
+        self.estimated_seconds, self.numbers, self.runs = estimated_seconds, [], []
 
     def run(self, tiles):
         self.clock[0] += self.start_seconds + (0 if self.numbers else self.first_seconds)
+        self.runs.append([])
         for tile in tiles:
             self.clock[0] += tile.cells / self.rate
             self.numbers.append(tile.number)
+            self.runs[-1].append(tuple(tile.targets))
             yield SimpleNamespace(tile=tile)
 
 
@@ -147,6 +150,18 @@ def test_a_run_that_is_short_is_measured_whole(rng, clock):
     prepared = Clocked(clock, plan.cells, start_seconds=0.3, first_seconds=50)
     assert estimate_seconds(plan, prepared, min_seconds=2) == pytest.approx(1.3)
     assert sorted(prepared.numbers[1:]) == list(range(64))
+
+
+@pytest.mark.parametrize(("letters", "count"), [(3 * 5000, 3), (1, 1)])
+def test_targets_of_an_estimate_fit_in_memory(rng, clock, letters, count):
+    """All of them are there before the measurement. Tiles that are computed again have numbers of their own."""
+    plan = tiled_plan(rng, 1, 6400, 1, 250_000)
+    prepared = Clocked(clock, plan.cells / 100, start_seconds=0.3, first_seconds=50)
+    assert estimate_seconds(plan, prepared, min_seconds=12.5, max_letters=letters) == pytest.approx(100.3)
+    read, timed = prepared.runs
+    assert len(read) == count
+    assert timed == (read * 9)[: len(timed)]
+    assert prepared.numbers[count:] == list(range(len(timed)))
 
 
 def test_tiles_that_take_long_are_not_computed_for_an_estimate(rng, clock):

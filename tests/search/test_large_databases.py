@@ -21,7 +21,7 @@ from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.index_check import IndexCheck
 from gpualign.core.sequences.strands_frames import QueryTargetFrames, untranslated_frames
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.jobs import hit_alignment
+from gpualign.jobs import every_pair, hit_alignment
 
 PROTEINS = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", dtype=np.uint8)
 
@@ -91,6 +91,18 @@ def test_used_letters_make_room_for_those_that_are_read_next(folder, monkeypatch
     size = (folder / "db.gpa").stat().st_size
     assert (sum(stop - start for start, stop in advised) > 0.75 * size) == drops
     assert all(0 <= start < stop <= size and start % mmap.PAGESIZE == stop % mmap.PAGESIZE == 0 for start, stop in advised)
+
+
+@pytest.mark.parametrize("free", [70 << 20, 128 << 20])
+def test_the_estimate_of_a_search_that_reads_from_the_disk(folder, monkeypatch, free):
+    """It takes at least as long as the disk, if the index does not stay in memory."""
+    finish = IndexCheck.finish
+    monkeypatch.setattr(database_index, "free_memory", lambda: free)
+    monkeypatch.setattr(IndexCheck, "finish", lambda check: time.sleep(0.5) or finish(check))
+    monkeypatch.setattr(every_pair, "estimate_seconds", lambda plan, prepared, seconds, max_letters: 0.1 if max_letters else 0.2)
+    report = gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--dry-run")[0].decode()
+    seconds = float(re.search(r"estimate\s+([0-9.]+) s", report)[1])
+    assert seconds == 0.2 if free > 100 << 20 else 0.5 <= seconds < 20
 
 
 def test_numbers_per_record_count_as_memory(folder):
