@@ -131,8 +131,8 @@ def _tn93_term(k: Values, changed: Values, crossed: Values) -> Values:
 
 
 def _king(counts: Counts) -> Values:
-    """Return the kinship, 1/2 - sum (x - y)^2 / (4 min(h, h')), where h and h' are the numbers of heterozygous sites in the two samples,
-    and (x - y)^2 is 4 at a site with opposite homozygotes, 1 if only one genotype is heterozygous, else 0."""
+    """Return the kinship, 1/2 - sum (x - y)^2 / (4 min(h, h')), where h and h' are the numbers of compared sites at which each sample is
+    heterozygous, and (x - y)^2 is 4 at a site with opposite homozygotes, 1 if only one genotype is heterozygous, else 0."""
     hets = counts.raw_counts["query_het"], counts.raw_counts["target_het"]
     squares = counts.raw_counts["ibs0"].astype(np.int64)
     squares *= 4
@@ -158,12 +158,11 @@ def _jc69_limit(max_distance: float) -> float:
 
 
 def _tn93_limit(max_distance: float) -> float:
-    """Return the largest fraction p of differing calls at a distance of at most d. This is d itself, because a distance includes the
-    observed substitutions.
+    """Return the largest fraction p of differing calls at a distance of at most d. This is d itself, because a distance is never below p.
 
     Since -log(1 - x) >= x, each of the three terms of the formula is at least its factor times x. Let a, c, g, t be the frequencies of the
     bases, r = a + g, y = c + t, and P, P' and Q the proportions of sites with changed purines, changed pyrimidines and transversions. The
-    lower bounds add up to
+    lower bounds of the three terms add up to
 
         P + P' + Q (a g / r^2 + c t / y^2 + (r y - a g y / r - c t r / y) / (r y)) = P + P' + Q = p
 
