@@ -36,7 +36,7 @@ class PlaneRows:
 
     parts: (planes, uint64[rows][planes][words of a row]; rows of consecutive samples, int64[samples])
     first_word: first word of a row that belongs to the panel, a multiple of 8
-    words: number of words that do, a multiple of 8
+    words: number of words of a row that belong to the panel, a multiple of 8
     """
 
     parts: Sequence[tuple[BitPlanes, npt.NDArray[np.int64]]] = field(repr=False)
@@ -68,11 +68,11 @@ class Panel:
 
 
 def empty_planes(planes: int, samples: int, words: int) -> BitPlanes:
-    """Return uninitialised bit planes aligned to a cache line, because vectors that straddle two lines halve the speed."""
+    """Return uninitialised bit planes aligned to a cache line, because loading vectors that straddle two lines halves the speed."""
     size = planes * samples * words * 8
-    room = np.empty(size + _CACHE_LINE_BYTES, dtype=np.uint8)
-    start = -room.ctypes.data % _CACHE_LINE_BYTES
-    return room[start : start + size].view(np.uint64).reshape(planes, samples, words)
+    buffer = np.empty(size + _CACHE_LINE_BYTES, dtype=np.uint8)
+    start = -buffer.ctypes.data % _CACHE_LINE_BYTES
+    return buffer[start : start + size].view(np.uint64).reshape(planes, samples, words)
 
 
 CountFunction: TypeAlias = Callable[[Sequence[Panel], SampleBands, tuple[str, ...], Callable[[int], None]], CountedBands]

@@ -187,9 +187,9 @@ class _EngineGroup:
 
 def _tiles(pieces: Sequence[SampleBand], sites: int) -> Iterator[Tile]:
     """Yield each piece as a tile for the workers to share. Each tile is in a band of its own, and its cost is its number of comparisons."""
-    cells = [max(1, piece.pair_count * sites) for piece in pieces]
-    left = sum(cells)
-    for number, (piece, cost) in enumerate(zip(pieces, cells, strict=True)):
+    costs = [max(1, piece.pair_count * sites) for piece in pieces]
+    left = sum(costs)
+    for number, (piece, cost) in enumerate(zip(pieces, costs, strict=True)):
         band = Band(piece.start, piece.stop, piece.first_target, piece.target_stop, number, 1)
         pairing = Pairing.ABOVE_OR_EQUAL if piece.upper_triangle else Pairing.ALL
         targets = partial(np.arange, piece.first_target, piece.target_stop)
@@ -271,9 +271,9 @@ class _OrderedOutput:
     def __init__(self) -> None:
         self.merge = ReorderBuffer[_TileResults]()
         self.failed = False
-        self._engine: int | None = None  # the last engine that delivered results of the piece whose turn it is
-        self._handed_on = _ZERO_COUNTS  # results of this piece that were handed on
-        self._repeated = _ZERO_COUNTS  # of these, the number that `_engine` will still repeat
+        self._engine: int | None = None  # the last engine that delivered results of the piece that is next in order
+        self._passed_on = _ZERO_COUNTS  # counts of the results of this piece that have been passed on
+        self._repeated = _ZERO_COUNTS  # how many of these `_engine` has yet to repeat
 
     def wait_for_turn(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Block until the piece `number` is next in order, and return True.
@@ -292,12 +292,12 @@ class _OrderedOutput:
             return
         for following in self.merge.add(piece_results.tile.number, piece_results):
             yield from self._new_results(following)
-            self._engine, self._handed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
+            self._engine, self._passed_on, self._repeated = None, _ZERO_COUNTS, _ZERO_COUNTS
 
     def _new_results(self, piece_results: _TileResults) -> Iterator[Any]:
         """Yield the results, leaving out those that were passed on before another engine took over."""
         if piece_results.engine_number != self._engine:
-            self._engine, self._repeated = piece_results.engine_number, self._handed_on
+            self._engine, self._repeated = piece_results.engine_number, self._passed_on
         for item in piece_results.results:
             yield self._drop_repeated(item) if isinstance(item, SelectedPairs) else item
 
@@ -306,7 +306,7 @@ class _OrderedOutput:
         delivered = np.array([len(selected), selected.too_few_sites_count, selected.undefined_count])
         known = np.minimum(self._repeated, delivered)
         self._repeated = self._repeated - known
-        self._handed_on = self._handed_on + delivered - known
+        self._passed_on = self._passed_on + delivered - known
         if not known.any():
             return selected
         pairs, (_, lacking, undefined) = int(known[0]), (delivered - known).tolist()
