@@ -94,18 +94,19 @@ def make_min_sites_filter(
     rows = np.flatnonzero((calls_per_sample >= min_sites) & (2 * calls_per_sample < sites + min_sites))
     if _SAMPLES_PER_COUNTED_SAMPLE * len(rows) > len(calls_per_sample) or 4 * len(rows) * len(calls_per_sample) > memory:
         return None
-    some = [one for panel in panels for one in _panel_of_calls(panel)]
-    common = np.empty((len(rows), len(calls_per_sample)), dtype=np.int32)
+    call_panels = [reduced for panel in panels for reduced in _panel_of_calls(panel)]
+    shared = np.empty((len(rows), len(calls_per_sample)), dtype=np.int32)
     done = 0
-    with closing(counter.count_function(some, SampleBands.of(_bands(rows, len(calls_per_sample))), (COMPARED,), lambda _: None)) as bands:
-        for band, counts in bands:
-            common[done : done + band.shape[0]] = counts[COMPARED]
+    bands = SampleBands.of(_bands(rows, len(calls_per_sample)))
+    with closing(counter.count_function(call_panels, bands, (COMPARED,), lambda _: None)) as counted:
+        for band, counts in counted:
+            shared[done : done + band.shape[0]] = counts[COMPARED]
             done += band.shape[0]
     everywhere = omitted_sites + sum(
         weight * panel.site_count for panel in panels for name, weight in panel.recipe.constants if name == COMPARED
     )
-    common += np.int32(everywhere)
-    return MinSitesFilter(calls_per_sample, min_sites, rows, common)
+    shared += np.int32(everywhere)
+    return MinSitesFilter(calls_per_sample, min_sites, rows, shared)
 
 
 def _panel_of_calls(panel: Panel) -> Iterator[Panel]:

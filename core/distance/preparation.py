@@ -204,10 +204,10 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.site_count >= _MAX_SITES:
         raise InputError(f"{source.site_count:,} sites; up to {_MAX_SITES - 1:,} are counted in one run")
     store, omitted, site_count = _PanelStore(budget.plane_bytes, scratch), OmittedSites(), 0
-    asked = replace(task.count_request, multiallelic=source.kind is CallKind.ALLELE)
-    samples, called, request = task.samples_of(source), source.calls_per_sample, asked
+    request = task_request = replace(task.count_request, multiallelic=source.kind is CallKind.ALLELE)
+    samples, called = task.samples_of(source), source.calls_per_sample
     # Counting compared sites costs planes and a product of them, so it is done only if the numbers of calls do not decide which pairs have
-    # too few. If these are known only after all panels are made, the panels are made ready for it.
+    # too few. If the numbers of calls are known only after all panels have been made, the panels are prepared for counting.
     minimums = [minimum for minimum in (task.min_compared, task.min_shared_fraction) if minimum is not None]
     if task.missing_rule is MissingRule.PAIRWISE and (
         called is None or not all(_make_coverage(samples, task, called, source.site_count, minimum).is_decisive for minimum in minimums)
@@ -221,7 +221,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
             for panel in pack_panels(calls, counter, workers):
                 store.add(replace(panel, founders=samples.founders))
     # If only differing sites matter, the engine does not look at sites where all calls are equal, but they count as compared.
-    counted = (
+    max_compared_sites = (
         source.site_count
         if not selection.complete_only and selection.needed_sites is NeededSites.DIFFERENCES
         else site_count + omitted.site_count
@@ -229,21 +229,35 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if called is None:
         assert omitted.calls_per_sample is not None  # a source that does not know the calls in advance reports them with its panels
         called = omitted.calls_per_sample
-    coverage, panels = _make_coverage(samples, task, called, counted, task.min_compared), store.panels
-    few, decided = None, coverage.is_decisive  # decided: by the numbers of calls, or by a count of a few samples
-    min_shared = task.min_shared_fraction
-    if min_shared is not None and not (doubts := _make_coverage(samples, task, called, counted, min_shared)).is_sufficient:
-        few = min_sites_filter_from_calls(called, doubts.min_sites)
-        if decided and not doubts.is_decisive and not asked.counts_compared_sites:
-            counted_few = make_min_sites_filter(called, counted, doubts.min_sites, panels, omitted.site_count, counter, budget.panel_bytes)
-            few, decided = (few, False) if counted_few is None else (counted_few, True)
-    if decided and request != asked:
-        counter = replace(counter, request=asked)
+    coverage, panels = _make_coverage(samples, task, called, max_compared_sites, task.min_compared), store.panels
+    is_decided = coverage.is_decisive  # whether pairs with too few sites are known without counting the compared sites of all pairs
+    min_sites_filter, min_shared = None, task.min_shared_fraction
+    if min_shared is not None and not (shared := _make_coverage(samples, task, called, max_compared_sites, min_shared)).is_sufficient:
+        min_sites_filter = min_sites_filter_from_calls(called, shared.min_sites)
+        if is_decided and not shared.is_decisive and not task_request.counts_compared_sites:
+            counted_filter = make_min_sites_filter(
+                called, max_compared_sites, shared.min_sites, panels, omitted.site_count, counter, budget.panel_bytes
+            )
+            is_decided = counted_filter is not None
+            min_sites_filter = counted_filter or min_sites_filter
+    if is_decided and request != task_request:
+        counter = replace(counter, request=task_request)
         panels = [replace(panel, recipe=restrict_counts(panel.recipe, counter.count_names)) for panel in panels]
     dtype = task.metric.dtype if coverage.is_sufficient else np.dtype(np.float64)
-    bands = _make_plan(samples, counter, dtype)
     return PreparedDistances(
-        task, samples, panels, store.nbytes, counter, bands, counted, source.site_count, omitted, called, coverage, dtype, few
+        task,
+        samples,
+        panels,
+        store.nbytes,
+        counter,
+        _make_plan(samples, counter, dtype),
+        max_compared_sites,
+        source.site_count,
+        omitted,
+        called,
+        coverage,
+        dtype,
+        min_sites_filter,
     )
 
 
@@ -256,13 +270,13 @@ def _make_coverage(
     sites: number of compared sites; unless the missing rule is pairwise, every pair is compared at all of these sites
     min_compared: number of sites, or fraction of the sites, at which a pair must be compared
     """
-    of_pairs = calls_per_sample if task.missing_rule is MissingRule.PAIRWISE else np.full(samples.row_count, sites, dtype=np.int64)
-    queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
+    comparable = calls_per_sample if task.missing_rule is MissingRule.PAIRWISE else np.full(samples.row_count, sites, dtype=np.int64)
+    queries, targets = comparable[: len(samples.queries)], comparable[samples.first_target :]
     return CallCoverage(queries, targets, samples.upper_triangle, sites, min_site_count(min_compared, sites))
 
 
 def _make_plan(samples: Samples, counter: PreparedCounter, dtype: NumberType) -> DistancePlan:
     """Return a plan of bands that fit the memory of the engine."""
-    # In addition to its counts a band holds its distances and the values they are computed from; few, if only near pairs are selected.
+    # In addition to its counts, a band holds its distances and the values that they are computed from, unless only near pairs are selected.
     pair_bytes = sum(count_bytes(name) for name in counter.count_names) + (0 if counter.request.selected_pairs_only else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper_triangle, counter.band_bytes, pair_bytes)

@@ -96,7 +96,7 @@ def compute_distances(prepared: PreparedDistances, progress: Progress) -> tuple[
                 if totals.near_count is not None:
                     totals.near_count += 0 if isinstance(distances, BandDistances) else distances.near_count
                 yield distances
-        # For near pairs, the number that lack sites may be known for all queries in advance; then none has been counted.
+        # Near pairs: if numbers of calls decide which pairs are compared at too few sites, the engine has not counted these pairs.
         if task.selects_near_pairs and coverage.is_decisive and not coverage.is_sufficient:
             totals.too_few_sites_count += coverage.too_few_calls_count
 
@@ -145,7 +145,7 @@ def _count_neighbours(
 
 
 def _count_left_out(samples: CountArray, left_out_per_sample: CountArray | None) -> None:
-    """Add 1 to the number of each of these samples, as often as it is listed."""
+    """Add 1 to the count of each sample for every time that it is listed."""
     if left_out_per_sample is not None:
         np.add.at(left_out_per_sample, samples, 1)
 
@@ -224,8 +224,8 @@ def _near_distances(prepared: PreparedDistances, selected: SelectedPairs) -> tup
 
 
 _CORNER_ROWS, _CORNER_TARGETS, _MAX_CORNER_SCALE, _CORNER_COMPARISONS = 256, 512, 8, 2_000_000_000
-"""Minimum numbers of rows and targets in a measured corner, the factor by which both may be larger, and the number of comparisons for which
-they are: enough that starting threads does not matter."""
+"""Minimum numbers of rows and targets in a measured corner, the maximum factor by which both are raised, and the number of comparisons that
+this is to reach, so that the time for starting threads does not matter."""
 
 
 def estimate_seconds(prepared: PreparedDistances) -> float:
@@ -259,8 +259,8 @@ def sample_distances(prepared: PreparedDistances) -> tuple[list[BandDistances | 
             low = start + _SAMPLED_ROWS if samples.upper_triangle else first
             target = low + (end - low - _SAMPLED_TARGETS) * (_SAMPLED - place) // _SAMPLED
             bands.append(SampleBand(start, start + _SAMPLED_ROWS, target, target + _SAMPLED_TARGETS, False))
-    looked_at = sum(_count_distinct_pairs(band) for band in bands)
-    return list(_compute_distances(prepared, SampleBands.of(bands), lambda _: None)), looked_at
+    examined = sum(_count_distinct_pairs(band) for band in bands)
+    return list(_compute_distances(prepared, SampleBands.of(bands), lambda _: None)), examined
 
 
 def _count_distinct_pairs(band: SampleBand) -> int:
