@@ -28,7 +28,7 @@ MIN_PIECES_PER_WORKER = 8
 """Minimum number of pieces per band and worker, so that all workers have work although pieces near the end of a triangle are small."""
 
 _EXAMINED_PAIRS_FACTOR = 8
-"""A worker examines this many times as many pairs as fit in an answer, because few of them are selected."""
+"""A worker examines this many times as many pairs as fit in an answer, because few pairs are selected."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class CounterProperties:
 
 
 @dataclass(frozen=True)
-class RemoteCountRequest:
-    """Request to count or select pairs, sent once to each worker as the first shared argument; the panels follow.
+class CountSpec:
+    """What workers count or select, sent to each of them once as the first shared argument; the panels follow.
 
     settings: settings that decide which engine the worker picks
     request: the counts to compute
@@ -85,21 +85,21 @@ class CounterServer:
     """Worker side of the engine. It answers requests one by one, because each may take all of the memory.
 
     The answer to None is `CounterProperties`. The answer to a `WordCountRequest` is the number of words. The answer to a band is its counts
-    or, if `order` has a rule, a `SelectionAnswer`. Raises `RunError` if this worker's engine needs bit planes other than `panels`.
+    or, if `spec` has a rule, a `SelectionAnswer`. Raises `RunError` if this worker's engine needs bit planes other than `panels`.
 
-    order: what to compute for each band
+    spec: what to compute for each band
     panels: bit planes of all sites
     engine: engine on this worker
     memory: memory for the counts of a band, in bytes
     """
 
-    def __init__(self, order: RemoteCountRequest, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
-        self._order = order
-        self._counter = counter = engine.prepare(order.request, memory)
+    def __init__(self, spec: CountSpec, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
+        self._spec = spec
+        self._counter = counter = engine.prepare(spec.request, memory)
         self._properties = CounterProperties(
             counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.comparisons_per_second
         )
-        if panels and counter.products_only and not order.products_only:
+        if panels and counter.products_only and not spec.products_only:
             device = parameter("device", "cpu")
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give {device} or cuda, the same for all")
         self._panels = [_with_words(panel, counter.words_per_sample(panel.site_count)) for panel in panels]
@@ -109,15 +109,15 @@ class CounterServer:
             return self._properties
         if isinstance(request, WordCountRequest):
             return self._counter.words_per_sample(request.site_count)
-        a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
-        rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
+        row_bytes = max(1, request.shape[1]) * 4 * len(self._spec.names)
+        rule, rows = self._spec.rule, max(1, self._counter.band_bytes // row_bytes)
         if rule is None:
             return self._count_band(request, request.pieces(rows))
-        return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * MAX_PIECE_BYTES // a_row))))
+        return self._select_in_band(rule, request, request.pieces(max(1, min(rows, _EXAMINED_PAIRS_FACTOR * MAX_PIECE_BYTES // row_bytes))))
 
     def _count_band(self, band: SampleBand, pieces: Iterator[SampleBand]) -> dict[str, CountMatrix]:
         """Return the counts for a band, each matrix in the narrowest integer type that holds its values."""
-        names = self._order.names
+        names = self._spec.names
         counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
         with closing(self._counter.count_function(self._panels, SampleBands.of(pieces), names, _ignore_progress)) as results:
             for piece, some in results:
@@ -126,20 +126,19 @@ class CounterServer:
 
     def _select_in_band(self, rule: PairSelectionRule, band: SampleBand, pieces: Iterator[SampleBand]) -> SelectionAnswer:
         """Return the selected pairs in a band. Stops after the piece that makes the answer exceed its maximum size."""
-        names = self._order.names
+        names = self._spec.names
         pairs, stop = list[SelectedPairs](), band.start
-        every = list(pieces)
-        largest = SampleBands.of(every)
+        all_pieces = SampleBands.of(pieces)
 
         def until_enough() -> Iterator[SampleBand]:
             nonlocal stop
-            for piece in every:
+            for piece in all_pieces:
                 if sum(map(len, pairs)) * selected_pair_bytes(len(names)) > MAX_PIECE_BYTES:
                     return
                 stop = piece.stop
                 yield piece
 
-        some = SampleBands(until_enough(), largest.max_pairs, largest.max_columns)
+        some = SampleBands(until_enough(), all_pieces.max_pairs, all_pieces.max_columns)
         with closing(self._counter.select_pairs(self._panels, some, names, rule, _ignore_progress)) as chosen:
             pairs.extend(chosen)
         return SelectionAnswer(pairs, stop)
@@ -205,7 +204,7 @@ class RemoteDistanceEngine:
 
         Raises `RunError` if the executor fails.
         """
-        pool, shared = self._pool, SharedArguments.of(CachedArgument(RemoteCountRequest(self._settings, request)))
+        pool, shared = self._pool, SharedArguments.of(CachedArgument(CountSpec(self._settings, request)))
         properties: CounterProperties = pool.ask(shared, None)
         piece_bytes = max(1, min(MAX_PIECE_BYTES, memory // (2 * pool.max_held_answers())))
 
@@ -217,8 +216,8 @@ class RemoteDistanceEngine:
         def count(
             panels: Sequence[Panel], bands: Iterable[SampleBand], names: tuple[str, ...], on_progress: Callable[[int], None]
         ) -> CountedBands:
-            order = RemoteCountRequest(self._settings, request, properties.products_only, names)
-            shared, sites = self._shared_arguments(order, panels), _total_sites(panels)
+            spec = CountSpec(self._settings, request, properties.products_only, names)
+            shared, sites = self._shared_arguments(spec, panels), _total_sites(panels)
             cut = partial(
                 self._split_bands, rate=properties.comparisons_per_second / max(1, sites), pair_bytes=4 * len(names), max_bytes=piece_bytes
             )
@@ -232,36 +231,36 @@ class RemoteDistanceEngine:
                     if piece.stop == band.stop:
                         yield band, counts
 
-        def pick(
+        def select(
             panels: Sequence[Panel],
             bands: Iterable[SampleBand],
             names: tuple[str, ...],
             rule: PairSelectionRule,
             on_progress: Callable[[int], None],
         ) -> SelectedPairsStream:
-            order = RemoteCountRequest(self._settings, request, properties.products_only, names, rule)
-            shared, sites = self._shared_arguments(order, panels), _total_sites(panels)
+            spec = CountSpec(self._settings, request, properties.products_only, names, rule)
+            shared, sites = self._shared_arguments(spec, panels), _total_sites(panels)
             cut = self._split_bands(bands, properties.comparisons_per_second / max(1, sites))
             with closing_iterator(self._answers_in_order(shared, cut)) as answers:
-                for _, piece, chosen in answers:
-                    yield from chosen.pairs
-                    while chosen.stop_row < piece.stop:  # too many pairs were chosen for one answer
-                        chosen = pool.ask(shared, piece.select_rows(chosen.stop_row, piece.stop))
-                        yield from chosen.pairs
+                for _, piece, answer in answers:
+                    yield from answer.pairs
+                    while answer.stop_row < piece.stop:  # too many pairs were selected for one answer
+                        answer = pool.ask(shared, piece.select_rows(answer.stop_row, piece.stop))
+                        yield from answer.pairs
                     on_progress(piece.pair_count * sites)
 
         # Half of the memory is for pieces in flight.
-        hardware, near = pool.describe_workers(properties.hardware), pick if request.selected_pairs_only else None
+        hardware, selector = pool.describe_workers(properties.hardware), select if request.selected_pairs_only else None
         return PreparedCounter(
-            request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, near
+            request, properties.products_only, words, memory // 2, self._threads, properties.kernel, hardware, count, selector
         )
 
-    def _shared_arguments(self, order: RemoteCountRequest, panels: Sequence[Panel]) -> SharedArguments:
+    def _shared_arguments(self, spec: CountSpec, panels: Sequence[Panel]) -> SharedArguments:
         """Return the arguments that all requests of a run share. A panel is pickled only once."""
         for panel in panels:
             if id(panel) not in self._cached_panels:
                 self._cached_panels[id(panel)] = panel, CachedArgument(_PicklablePanel(panel))
-        return SharedArguments.of(CachedArgument(order), *(self._cached_panels[id(panel)][1] for panel in panels))
+        return SharedArguments.of(CachedArgument(spec), *(self._cached_panels[id(panel)][1] for panel in panels))
 
     def _split_bands(
         self, bands: Iterable[SampleBand], rate: float, pair_bytes: int = 0, max_bytes: int = 0

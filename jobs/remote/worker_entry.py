@@ -12,7 +12,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.memory import usable_memory
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.memory_budget import DistanceBudget
-from gpualign.core.distance.remote import CounterServer, RemoteCountRequest, RemoteDistanceEngine
+from gpualign.core.distance.remote import CounterServer, CountSpec, RemoteDistanceEngine
 from gpualign.core.execution.remote.engine import RemoteEngine, TaskSpec
 from gpualign.core.execution.remote.protocol import Answer, RemoteCall
 from gpualign.core.execution.remote.task_server import TaskServer
@@ -43,12 +43,12 @@ def serve(call: RemoteCall, *payload: bytes) -> Answer:
 
 
 def _open_handler(arguments: list[Any]) -> RequestHandler:
-    order, *remaining = arguments
-    resources = _local_resources(order.settings)
-    if isinstance(order, TaskSpec):
-        return _open_task(order.assemble_task(remaining), resources)
-    assert isinstance(order, RemoteCountRequest)
-    return _open_panels(order, remaining, resources)
+    spec, *remaining = arguments
+    resources = _local_resources(spec.settings)
+    if isinstance(spec, TaskSpec):
+        return _open_task(spec.assemble_task(remaining), resources)
+    assert isinstance(spec, CountSpec)
+    return _open_panels(spec, remaining, resources)
 
 
 _worker_node = WorkerNode(_open_handler)
@@ -76,11 +76,11 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
     return TaskServer(prepared, rate)
 
 
-def _open_panels(order: RemoteCountRequest, panels: list[Panel], resources: Resources) -> RequestHandler:
+def _open_panels(spec: CountSpec, panels: list[Panel], resources: Resources) -> RequestHandler:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).count_bytes
     engine = pick_local_distance_engine(resources, SILENT_REPORTER)
-    if resources.device == AUTO and panels and engine.prepare(order.request, memory).products_only and not order.products_only:
+    if resources.device == AUTO and panels and engine.prepare(spec.request, memory).products_only and not spec.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare_cpus=resources.spare_threads
         )  # the first worker has no GPU, and bit planes are laid out for its engine
-    return one_at_a_time(CounterServer(order, panels, engine, memory))
+    return one_at_a_time(CounterServer(spec, panels, engine, memory))

@@ -27,7 +27,7 @@ from gpualign.core.distance import remote as distance_remote
 from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import CountRequest, Measure
-from gpualign.core.distance.remote import RemoteCountRequest, RemoteDistanceEngine
+from gpualign.core.distance.remote import CountSpec, RemoteDistanceEngine
 from gpualign.core.execution.remote import worker as node_module
 from gpualign.core.execution.remote.coordinator import (
     CALLS_PER_WORKER,
@@ -393,10 +393,10 @@ def test_a_gpu_among_cpus_does_without(rng, gpus):
     with closing(Threads(1)) as threads:
         panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
     for device in ("auto", "cpu"):
-        server = nodes._open_handler([RemoteCountRequest(Resources(device, 1), wanted, False, counter.count_names), panel])
+        server = nodes._open_handler([CountSpec(Resources(device, 1), wanted, False, counter.count_names), panel])
         assert server(None).hardware.startswith("cpu")
     with pytest.raises(RunError, match="other bit planes than the first worker; give device='cpu' or cuda"):
-        nodes._open_handler([RemoteCountRequest(Resources("cuda", 1), wanted, False, counter.count_names), panel])
+        nodes._open_handler([CountSpec(Resources("cuda", 1), wanted, False, counter.count_names), panel])
 
 
 def processes(number):

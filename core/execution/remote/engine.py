@@ -93,8 +93,8 @@ class RemoteEngine:
         sent = task if task.edit_bound_varies else replace(task, ambiguity=None)  # otherwise only writers count ambiguity letters
         other_fields = {one.name: getattr(sent, one.name) for one in fields(sent) if one.name not in _SEQUENCE_SET_FIELDS}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
-        order = CachedArgument(TaskSpec(self._settings, other_fields, fingerprint(task)))
-        shared = SharedArguments.of(order, *map(self._cached_sequence_argument, sets))
+        spec = CachedArgument(TaskSpec(self._settings, other_fields, fingerprint(task)))
+        shared = SharedArguments.of(spec, *map(self._cached_sequence_argument, sets))
         worker: WorkerCapabilities = self._pool.ask(shared, None)
         limits = remote_tile_limits(task, worker, self._pool.worker_count(), self._pool.max_held_answers(), budget)
         return RemotePreparedTask(task, limits, worker.kernel, self._pool.describe_workers(worker.hardware), self._pool, shared)
