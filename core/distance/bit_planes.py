@@ -13,12 +13,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.distance import _sites
 from gpualign.core.distance.allele_planes import pack_alleles
-from gpualign.core.distance.call_parts import CallParts, StoredPlanes, pack_numbered
+from gpualign.core.distance.call_parts import PLANES_PER_PACK, CallParts, StoredPlanes, pack_numbered
 from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.count_recipe import MAX_BIALLELIC_CODE, Measure, PanelRecipe, make_recipe
 from gpualign.core.distance.engine import WORD_BITS, BitPlanes, Panel, PlaneRows, PreparedCounter, empty_planes, whole_line_words
-
-_PLANES_AT_ONCE = 8
 
 _BIALLELIC_CODES = frozenset({0, 1})
 """Codes that replace the calls at a site that has only two different calls."""
@@ -101,14 +99,14 @@ def _pack_parts(calls: CallParts, counter: PreparedCounter, workers: ThreadPool)
 
 def _panel_of_rows(calls: CallParts, used_codes: frozenset[int], recipe: PanelRecipe, workers: ThreadPool) -> Panel | None:
     """Return a panel whose planes stay where they are stored; codes become planes of the same kind. Returns None if the recipe needs
-    planes that are not stored, or if the parts have unlike planes."""
+    planes that are not stored, or if the stored planes of the parts differ in their layout."""
     stored = [part for part in calls.parts if isinstance(part, StoredPlanes)]
-    like = stored[0]
-    _, count, row_words = like.planes.shape
-    places = [like.plane_of(codes) for codes in recipe.planes]
-    if min(places, default=0) < 0 or max(places, default=0) >= count or not used_codes - {MISSING} <= set(like.codes):
+    first = stored[0]
+    _, count, row_words = first.planes.shape
+    stored_planes = [first.plane_of(codes) for codes in recipe.planes]
+    if min(stored_planes, default=0) < 0 or max(stored_planes, default=0) >= count or not used_codes - {MISSING} <= set(first.codes):
         return None
-    if any(part.codes != like.codes or part.planes.shape[1:] != like.planes.shape[1:] for part in stored):
+    if any(part.codes != first.codes or part.planes.shape[1:] != first.planes.shape[1:] for part in stored):
         return None
     parts = list[tuple[BitPlanes, npt.NDArray[np.int64]]]()
     for part in calls.parts:
@@ -117,21 +115,21 @@ def _panel_of_rows(calls: CallParts, used_codes: frozenset[int], recipe: PanelRe
             continue
         words = -(-calls.site_count // WORD_BITS)
         planes, packed = np.zeros((len(part), count, row_words), np.uint64), np.empty((count, len(part), words), np.uint64)
-        pack_numbered(part, like.codes, packed, workers.threads)
-        planes[:, :, like.first_word : like.first_word + words] = packed.transpose(1, 0, 2)
+        pack_numbered(part, first.codes, packed, workers.threads)
+        planes[:, :, first.first_word : first.first_word + words] = packed.transpose(1, 0, 2)
         parts.append((planes, np.arange(len(part))))
-    rows = PlaneRows(parts, like.first_word, whole_line_words(calls.site_count))
-    return Panel(np.empty((0, 0, 0), np.uint64), calls.site_count, _recipe_of_places(recipe, like, places), rows=rows)
+    rows = PlaneRows(parts, first.first_word, whole_line_words(calls.site_count))
+    return Panel(np.empty((0, 0, 0), np.uint64), calls.site_count, _recipe_for_stored_planes(recipe, first, stored_planes), rows=rows)
 
 
-def _recipe_of_places(recipe: PanelRecipe, stored: StoredPlanes, places: list[int]) -> PanelRecipe:
-    """Return the recipe for planes as they are stored. places: stored plane for each plane of the recipe."""
+def _recipe_for_stored_planes(recipe: PanelRecipe, stored: StoredPlanes, stored_planes: list[int]) -> PanelRecipe:
+    """Return the recipe for planes as they are stored. stored_planes: index of the stored plane for each plane of the recipe."""
     terms = [
         replace(
             term,
-            left=tuple(places[plane] for plane in term.left),
-            right=tuple(places[plane] for plane in term.right),
-            mask=None if term.mask is None else places[term.mask],
+            left=tuple(stored_planes[plane] for plane in term.left),
+            right=tuple(stored_planes[plane] for plane in term.right),
+            mask=None if term.mask is None else stored_planes[term.mask],
         )
         for term in recipe.terms
     ]
@@ -204,9 +202,9 @@ def _pack_subset(codes: Codes, subset: _SiteSubset, counter: PreparedCounter, wo
     samples, sites = len(codes), subset.site_count
     recipe = make_recipe(counter.request, subset.codes, counter.products_only)
     bits: BitPlanes = empty_planes(len(recipe.planes), samples, counter.words_per_sample(sites))
-    for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
+    for first in range(0, len(recipe.planes), PLANES_PER_PACK):
         table = np.zeros(256, dtype=np.uint8)
-        some = recipe.planes[first : first + _PLANES_AT_ONCE]
+        some = recipe.planes[first : first + PLANES_PER_PACK]
         for number, plane in enumerate(some):
             table[list(plane)] |= 1 << number
         _sites.pack(codes, subset.runs, subset.reference, table, bits[first : first + len(some)], workers.threads)

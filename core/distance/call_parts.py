@@ -1,4 +1,4 @@
-"""Calls of a panel in parts: some samples' as codes, others' as the planes that a file holds."""
+"""Calls of a panel in parts: of some samples as codes, of others as the planes that a file holds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.count_recipe import PlaneCodes
+from gpualign.core.distance.engine import BitPlanes
 
-BitPlanes = npt.NDArray[np.uint64]
-
-_PLANES_AT_ONCE = 8
+PLANES_PER_PACK = 8
+"""Number of planes that `_sites.pack` fills at once, one for each bit of a table entry."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class StoredPlanes:
         return (frozenset(self.codes), *of_bits)
 
     def plane_of(self, wanted: PlaneCodes) -> int:
-        """Return the stored plane that marks the calls with these codes, -1 if there is none."""
+        """Return the index of the stored plane that marks the calls with these codes, -1 if there is none."""
         return self._source([number for number, code in enumerate(self.codes) if code in wanted])
 
     def _source(self, numbers: list[int]) -> int:
-        """Return the plane that marks the calls with these numbers, -1 if there is none."""
+        """Return the index of the stored plane that marks the calls with these numbers, -1 if there is none."""
         known = range(len(self.codes))
         if len(numbers) == len(known):
             return 0
@@ -73,11 +73,11 @@ def pack_numbered(codes: Codes, known: tuple[int, ...], planes: BitPlanes, threa
     known: code of each number
     """
     runs = np.array([[0, codes.shape[1]]], dtype=np.int64)
-    for first in range(0, len(planes), _PLANES_AT_ONCE):
+    for first in range(0, len(planes), PLANES_PER_PACK):
         table = np.zeros(256, dtype=np.uint8)
         for number, code in enumerate(known):
             table[code] = (2 * number + 1) >> first & 255
-        _sites.pack(codes, runs, None, table, planes[first : first + _PLANES_AT_ONCE], threads)
+        _sites.pack(codes, runs, None, table, planes[first : first + PLANES_PER_PACK], threads)
 
 
 @dataclass(frozen=True)

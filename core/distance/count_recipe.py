@@ -230,7 +230,7 @@ def _difference_terms(calls: list[int], has_missing: bool, planes: _PlaneNumberi
     uses one plane for each bit of these numbers."""
     if len(calls) == 1:
         return []
-    bits = (len(calls) - 1).bit_length()  # bits of the calls' numbers, which count from 0
+    bits = (len(calls) - 1).bit_length()
     of_bits = tuple(planes.add(call for number, call in enumerate(calls) if number >> bit & 1) for bit in range(bits))
     return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if has_missing else None)]
 
