@@ -18,6 +18,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import parameter
 from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import MAX_PLOIDY
+from gpualign.core.distance.tables.titles import CHEWBBACA_MISSING_WORDS
 from gpualign.core.files.quoting import cell_text
 
 ALLELE_NUMBER_BYTES = 4
@@ -26,10 +27,10 @@ ALLELE_NUMBER_BYTES = 4
 NO_ALLELE: int = _sites.NO_ALLELE
 """Number that denotes a missing allele."""
 
-_CHEWBBACA_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "PAMA", "ALM", "ASM")
 SPREADSHEET_WORDS = ("#NV", "#N/D", "#N/B")
 """#N/A in German, Romance-language and Dutch spreadsheets: missing calls in every table."""
-MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL", *SPREADSHEET_WORDS, *_CHEWBBACA_WORDS)
+_GENERAL_MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "#N/A", "<NA>", "NAN", "NONE", "NULL")
+MISSING_WORDS = (*_GENERAL_MISSING_WORDS, *SPREADSHEET_WORDS, *CHEWBBACA_MISSING_WORDS)
 """Case-insensitive words for missing alleles, in addition to an empty cell and 0."""
 
 _EXPECTED_CELLS = (
@@ -39,14 +40,15 @@ _EXPECTED_CELLS = (
 _NUMBER_PATTERN = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
 _HASH_PATTERN = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
 _INCOMPLETE_ALLELE_PATTERN = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+|\? \([^()]*\)")
-"""Spellings of alleles that EnteroBase (-5) and mlst (5?, ~5) found only in part, or inexactly, and SeqSphere not: ? (not found)."""
+"""Spellings of alleles that were found only in part or inexactly (-5 by EnteroBase; 5?, ~5 by mlst) or not at all (? (not found) by
+SeqSphere)."""
 _SEVERAL_ALLELES_PATTERN = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles at one locus (PubMLST: 5;7), none of them 0."""
 
 _ABOVE_2_LOOKAHEAD_PATTERN = "(?=.*(?:[3-9]|[0-9]{2}))"
 """Lookahead for a number that is not a genotype."""
 _ALLELE_ONLY_PATTERN = re.compile(
-    rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA_WORDS)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
+    rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(CHEWBBACA_MISSING_WORDS)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
     rf"|{_ABOVE_2_LOOKAHEAD_PATTERN}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
     re.IGNORECASE,
 )

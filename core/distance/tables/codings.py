@@ -38,8 +38,11 @@ _RQTL_LETTERS = frozenset("ABCDH")
 _TWO_NUCLEOTIDE_LETTERS = "KMRSWY"
 """IUPAC codes for two nucleotides: heterozygous genotypes in some tables."""
 
-_NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
+NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
 """IUPAC codes, and X for masked letters."""
+
+_MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
+"""Letters that denote missing calls in nucleotide tables."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +260,7 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
             f"the letters {', '.join(sorted(seen))} may be genotypes of a cross ({cross}{missing_codes}; C and D are missing calls),"
             f" nucleotides ({calls}; all but A, C, G, T are missing), or other codes ({every} compares every letter); say which"
         )
-    if strange := sorted(seen - _NUCLEOTIDE_LETTERS):
+    if strange := sorted(seen - NUCLEOTIDE_LETTERS):
         listed = ", ".join(strange)
         letters = f"the letter {listed} is not a nucleotide" if len(strange) == 1 else f"the letters {listed} are not nucleotides"
         code, it = parameter("missing_code", ",".join(strange)), "it is a missing call" if len(strange) == 1 else "they are missing calls"
@@ -275,10 +278,6 @@ def describe_ambiguity_letters(counts: npt.NDArray[np.int64]) -> str | None:
         return None
     letters = f"{several[0]} is read as a missing call" if len(several) == 1 else f"{', '.join(several)} are read as missing calls"
     return f"{letters}, because each stands for two nucleotides; {parameter('all_letters')} compares every letter"
-
-
-_MISSING_LETTERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
-"""Letters that denote missing calls in nucleotide tables."""
 
 
 def _cross_coding(note: str | None = None) -> Coding:

@@ -14,8 +14,8 @@ from gpualign.core.common.arrays import Codes
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, digit_cell_code_table, letter_cell_code_table
 from gpualign.core.distance.tables.alleles import SPREADSHEET_WORDS, AlleleCells
+from gpualign.core.distance.tables.codings import NUCLEOTIDE_LETTERS
 
-_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _MAX_CELLS_PER_CALL = 2
 """If more than one cell in this many could be a call, the line may be data: the other cells may be calls in an unknown spelling."""
 
@@ -61,5 +61,5 @@ def first_line_letter_codes(all_letters: bool) -> Codes:
     """
     table = letter_cell_code_table(all_letters)
     if not all_letters:
-        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
+        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in NUCLEOTIDE_LETTERS]] = _sites.BAD
     return table

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.common.errors import parameter
-from gpualign.core.distance.tables.alleles import NO_ALLELE
+from gpualign.core.distance.tables.alleles import FIRST_HASH_NUMBER, NO_ALLELE
 
 EXAMINED_ROWS = 256
 """Number of samples that suffice to decide whether a locus is unlike the rest."""
@@ -17,8 +17,6 @@ _MIN_ROWS = 4
 _MIN_EQUAL_STEPS = 5
 """Minimum number of equal steps from row to row; fewer occur by chance among small numbers."""
 _YEAR_RANGE = 1900, 2100
-_FIRST_HASH_NUMBER = 1 << 31
-"""Allele numbers from this one up denote hashes."""
 _LARGE_ALLELE = 1000
 """Numbers from this one up are large. If more than a few other loci have large numbers, numbers that look like years
 are not reported."""
@@ -55,7 +53,7 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     usual = float(np.median(distinct))
 
     usual_largest = float(np.quantile(largest, 0.75))
-    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH_NUMBER) & (largest > _LARGE_NUMBER_FACTOR * usual_largest)
+    far = (largest >= _LARGE_ALLELE) & (largest < FIRST_HASH_NUMBER) & (largest > _LARGE_NUMBER_FACTOR * usual_largest)
     reasons = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
     if samples < _MIN_ROWS:
         return _describe_loci(reasons, titles, loci, transpose)

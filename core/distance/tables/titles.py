@@ -38,10 +38,11 @@ jahr monat plz datum alter jaar année annee anio año ano anno fecha edad pays 
 _METADATA_WORDS = frozenset(_METADATA_WORD_LIST.split())
 """Words that form a metadata title on their own: typing schemes, time and place, people and objects, assemblies and their calls."""
 
-_CALLER_STATISTICS = frozenset(
-    ("EXC", "INF", "LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "ALM", "ASM", "PAMA")
-)
-"""Titles of the columns in which chewBBACA counts the loci of each kind for a sample. Most are also cells of its tables."""
+CHEWBBACA_MISSING_WORDS = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOT", "LOTSC", "NIPH", "NIPHEM", "NIPL", "PAMA", "ALM", "ASM")
+"""What chewBBACA writes for a locus without a valid allele."""
+
+_CALLER_STATISTICS = frozenset(("EXC", "INF", *CHEWBBACA_MISSING_WORDS))
+"""Titles of the columns in which chewBBACA counts the loci of each kind for a sample."""
 
 _NUMBERED_WORD_PATTERN = re.compile(r"(?:pheno|phenotype|trait|covar|covariate)[0-9]+")
 """Pattern of metadata words that programs number, such as PHENO1 (PLINK 2)."""
@@ -170,7 +171,7 @@ def is_metadata_title(title: str) -> bool:
 
 
 def metadata_columns_beside(header: Sequence[str]) -> list[int]:
-    """Return the indices of columns whose titles are metadata beside certain others.
+    """Return the indices of columns whose titles are metadata only beside certain other titles.
 
     These are parents (`PAT`, `sire`) beside ids of families or individuals, as PLINK's files have them; `X` beside `X.1`, as R calls
     columns without a title; numbers of loci found (`EXC`) and inferred (`INF`) with those of the other kinds; several levels of SNP
@@ -218,14 +219,14 @@ def serial_stems(metadata_titles: Iterable[str], titles: Iterable[str]) -> froze
     titles: all titles of the table
     """
     stems = {title_stem(title) for title in metadata_titles if _NUMBER_PATTERN.search(title)}
-    numbers: dict[str, set[int]] = {one: set() for one in stems}
+    numbers: dict[str, set[int]] = {stem: set() for stem in stems}
     sites: set[str] = set()
     for title in titles if stems else ():
-        if (own := title_stem(title)) in stems:
+        if (stem := title_stem(title)) in stems:
             if not is_metadata_title(title):
-                sites.add(own)
-            numbers[own].add(int(_NUMBER_PATTERN.findall(title)[-1]))
-    sites |= {own for own, some in numbers.items() if len(some) >= _MIN_CONSECUTIVE_NUMBERS and max(some) - min(some) == len(some) - 1}
+                sites.add(stem)
+            numbers[stem].add(int(_NUMBER_PATTERN.findall(title)[-1]))
+    sites |= {stem for stem, some in numbers.items() if len(some) >= _MIN_CONSECUTIVE_NUMBERS and max(some) - min(some) == len(some) - 1}
     return frozenset(sites)
 
 
@@ -250,9 +251,8 @@ def annotation_column_count(header: Sequence[str]) -> int:
     If a title can mean nothing else (`chrom`, `pos`), or if both `ref` and `alt` occur, the result counts all leading columns whose titles
     may describe a site; otherwise it is 1. A `ref` without `alt` is taken for a sample.
     """
-    if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(
-        _title_words(header[1])
-    ):  # decides most tables, which may have a million titles
+    # The second title decides for most tables, which may have a million titles.
+    if len(header) < 2 or not _SITE_COLUMN_WORDS.issuperset(_title_words(header[1])):
         return 1
     titles = [frozenset(_title_words(title)) for title in header]
     known = _SITE_COLUMN_WORDS
@@ -273,8 +273,8 @@ def annotation_column_count(header: Sequence[str]) -> int:
 
 
 def place_and_allele_columns(header: Sequence[str], columns: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return (indices of the columns with the chromosome and the position of a site; indices of the two with its alleles, or none; the one
-    that PLINK counts is last). columns: indices of the columns that describe sites, without the first one"""
+    """Return (indices of the columns with the chromosome and the position of a site; indices of the two columns with its alleles, the
+    allele that PLINK counts last, or none). columns: indices of the columns that describe sites, without the first one"""
     words = {k: "".join(_title_words(header[k])) for k in (0, *columns)}
     alleles = sorted((k for k in words if words[k] in _ALLELE_WORDS), key=lambda k: words[k] == "counted")
     return tuple(k for k in words if words[k] in _PLACE_WORDS), tuple(alleles) if len(alleles) == 2 else ()
