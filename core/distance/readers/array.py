@@ -83,16 +83,16 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: WarnFun
     for array in inputs:
         _check_shape(array)
         _check_titles(array, inputs[0])
-    readings = [_choose_decoder(array, options, _decide_number_coding(inputs, options), warn) for array in inputs]
-    first, sites = inputs[0], inputs[0].calls.shape[1]
-    for array, reading in zip(inputs[1:], readings[1:], strict=True):
-        if reading.call_kind is not readings[0].call_kind:
-            raise InputError(f"{array.source} holds {reading.call_kind.value}, {first.source} {readings[0].call_kind.value}")
+    decoders = [_choose_decoder(array, options, _decide_number_coding(inputs, options), warn) for array in inputs]
+    first, sites, kind = inputs[0], inputs[0].calls.shape[1], decoders[0].call_kind
+    for array, decoder in zip(inputs[1:], decoders[1:], strict=True):
+        if decoder.call_kind is not kind:
+            raise InputError(f"{array.source} holds {decoder.call_kind.value}, {first.source} {kind.value}")
         if array.calls.shape[1] != sites:
             raise InputError(f"{array.source}: {array.calls.shape[1]:,} sites, {first.source} has {sites:,}; sites must be the same")
     ids = [unique_ids(_sample_ids(array), array.source, options.allow_duplicates) for array in inputs]
-    blocks = [_make_call_reader(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
-    return RandomAccessSource(make_samples(*ids), readings[0].call_kind, sites, blocks)
+    call_readers = [_make_call_reader(array, decoder, names) for array, decoder, names in zip(inputs, decoders, ids, strict=True)]
+    return RandomAccessSource(make_samples(*ids), kind, sites, call_readers)
 
 
 def _check_shape(array: CallArray) -> None:
@@ -272,13 +272,13 @@ def _decode_numbers(block: npt.NDArray[Any], numbers: _NumberCoding) -> Codes:
     return codes
 
 
-def _make_call_reader(array: CallArray, reading: _ArrayDecoder, ids: list[str]) -> CallReader:
+def _make_call_reader(array: CallArray, decoder: _ArrayDecoder, ids: list[str]) -> CallReader:
     """Return a function that decodes the calls at some sites. The function raises `InputError` for cells that are not calls."""
     calls = np.ma.getdata(array.calls)
     masked = np.ma.getmaskarray(array.calls) if isinstance(array.calls, np.ma.MaskedArray) else None
 
     def read(start: int, stop: int, _: object) -> Codes:
-        codes = reading.decode(calls[:, start:stop])
+        codes = decoder.decode(calls[:, start:stop])
         if masked is not None:
             codes[masked[:, start:stop]] = MISSING
         if len(bad := np.argwhere(codes == _sites.BAD)):
@@ -286,7 +286,7 @@ def _make_call_reader(array: CallArray, reading: _ArrayDecoder, ids: list[str]) 
             cell = calls[sample, start + site]
             raise InputError(
                 f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {cell.item()!r} in an array of "
-                f"{reading.call_kind.value}; expected {_EXPECTED_CELLS[reading.cell_type_name]}"
+                f"{decoder.call_kind.value}; expected {_EXPECTED_CELLS[decoder.cell_type_name]}"
             )
         return np.ascontiguousarray(codes)
 

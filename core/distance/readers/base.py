@@ -203,6 +203,7 @@ class RandomAccessSource:
     hashes: hashes of alleles, in the order of their allele numbers from 2^31
     cells: cells of the tables that were read; None for other inputs, for alleles, and if every letter is a call
     mapped_bytes: size of the calls that files on disk hold, in bytes
+    calls_per_sample: None, because calls are counted only while panels are read
     """
 
     samples: Samples
@@ -257,7 +258,7 @@ class RandomAccessSource:
 
     def _read_panels(self, panel_bytes: int, workers: ThreadPool) -> Iterator[Calls]:
         """Yield the calls at all sites of the source, in panels of approximately `panel_bytes` bytes."""
-        # Rows of the blocks are in memory together with those that are kept, and all of them together with those of founders.
+        # While a panel is made, all rows that were read are in memory, a copy of those that are kept, and a copy of those of founders.
         rows = self.samples.row_count + sum(len(some) for some in (self.row_mask, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.site_indices is None:
@@ -278,6 +279,6 @@ class RandomAccessSource:
 
     def _read_sites(self, start: int, stop: int, workers: ThreadPool) -> Calls:
         """Return the samples' calls at sites [start, stop), numbered as in the inputs, i.e. including sites that the source leaves out."""
-        parts = [block(start, stop, workers) for block in self.call_readers]
+        parts = [read(start, stop, workers) for read in self.call_readers]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return codes if self.row_mask is None else codes[self.row_mask]

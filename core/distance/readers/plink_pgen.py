@@ -85,6 +85,8 @@ def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerles
 
 
 class _Fileset:
+    """An open fileset; implements `plink_fileset.Fileset`."""
+
     def __init__(self, path: Path) -> None:
         self.calls_path = path
         pvar, psam = pvar_of(path), path.with_suffix(".psam")
@@ -144,15 +146,15 @@ class _Fileset:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             step = max(1, _CALLS_PER_READ // len(self.ids))
             # A reader belongs to one thread, so each thread opens the file itself.
-            shares = [(first, min(stop, first + step)) for first in range(start, stop, step)]
-            lots = [shares[k :: workers.threads] for k in range(workers.threads)]
+            ranges = [(first, min(stop, first + step)) for first in range(start, stop, step)]
+            shares = [ranges[k :: workers.threads] for k in range(workers.threads)]
 
-            def fill(lot: list[tuple[int, int]]) -> None:
+            def fill(share: list[tuple[int, int]]) -> None:
                 with closing(self._open_reader()) as reader:
-                    for first, last in lot:
+                    for first, last in share:
                         codes[:, first - start : last - start] = self._read_codes(reader, first, last).T
 
-            workers.map(fill, [lot for lot in lots if lot])
+            workers.map(fill, filter(None, shares))
             if swapped is not None:
                 swap_alleles_back(codes, swapped[start:stop])
             return codes

@@ -80,14 +80,12 @@ def read_tables(
         if kind is CallKind.ALLELE and table.cell_type is CellType.ALLELES:
             _warn_about_outliers(table, warn)
     ids = [unique_ids(table.sample_ids, table.source, options.allow_duplicates) for table in tables]
-    blocks = [_make_call_reader(table, kind, decode) for table in tables]
-    held = sum(table.store.nbytes for table in tables)
     return RandomAccessSource(
         make_samples(*ids),
         kind,
         len(names[0].names),
-        blocks,
-        held,
+        [_make_call_reader(table, kind, decode) for table in tables],
+        sum(table.store.nbytes for table in tables),
         2 * ALLELE_NUMBER_BYTES if kind is CallKind.ALLELE else 1,
         make_names=lambda: names[0],
         hashes=alleles.hashes,
@@ -96,7 +94,7 @@ def read_tables(
 
 
 def _check_ignored_columns(readers: Sequence[TableReader], options: CallOptions) -> None:
-    """Raise `InputError` for a column to leave out that no table has. One of two tables, or of a set's, may lack it."""
+    """Raise `InputError` for a column to leave out that no table has. One of two tables may lack it, and so may tables beside a set."""
     plans = [reader.plan for reader in readers]
     for title in options.ignore_columns:
         if not options.beside_set and all(title in plan.columns.unknown_titles for plan in plans):
@@ -104,7 +102,8 @@ def _check_ignored_columns(readers: Sequence[TableReader], options: CallOptions)
 
 
 def _site_names(table: TableRows, kind: CallKind) -> SiteNames:
-    """Return the names of a table's sites: titles and, as genotypes count one of two alleles, the alleles of genotypes, if it has them."""
+    """Return the names of a table's sites: their titles and, if the calls count copies of an allele and the table names the two alleles,
+    these alleles."""
     counts_alleles = kind in (CallKind.GENOTYPE, CallKind.DOSAGE) and table.cell_type is not CellType.LETTERS
     named: Sequence[SiteName] = table.row_alleles if counts_alleles else []
     return SiteNames(SiteScheme.TITLES, [(title, *alleles) for title, alleles in zip(table.site_titles, named or repeat(()), strict=False)])
@@ -159,8 +158,8 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
         raise InputError(f"{at_fault.source}: {coding.ambiguity_reason}{anew}")
     _refuse_non_calls(tables, coding, options)
     if coding.assumption_note is not None:
-        reason = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
-        warn(f"{reason.source}: {coding.assumption_note}")
+        noted = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
+        warn(f"{noted.source}: {coding.assumption_note}")
     for table in tables:
         if (
             coding.kind is CallKind.NUCLEOTIDE
@@ -174,7 +173,10 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
 
 def _refuse_two_codings(tables: Sequence[TableRows], beside: CellCodes | None) -> None:
     """Raise `InputError` if the genotypes may be -1, 0, 1 in one table and 0, 1, 2 in another one: if no table with -1 has a 2, but another
-    table has. beside: cells of the set beside which the tables are read, if any"""
+    table has.
+
+    beside: cells of the set beside which the tables are read; None: there is no set
+    """
     inputs = [(table.source, table.counts, table.is_typing_scheme) for table in tables]
     if beside is not None:
         inputs.append((beside.source, beside.counts, False))
@@ -207,11 +209,11 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
         )
     first = next((table.first_places[0] for table in tables if table.cell_type is CellType.ALLELES and table.first_places), None)
     if alleles.numbers_above_2_are_rare and first is not None:
-        say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
-        missing = f"; {code}" if (code := missing_call_advice(number)) else ""
+        type_option, ignore_option = parameter("type", TableType.ALLELES.value), parameter("ignore_columns")
+        missing = f"; {advice}" if (advice := missing_call_advice(first.rsplit("'", 2)[1])) else ""
         raise InputError(
-            f"{first} in a table of genotypes; expected 0, 1, 2{missing}; {leave} leaves out columns that are not sites; alleles are read"
-            f" with {say}"
+            f"{first} in a table of genotypes; expected 0, 1, 2{missing}; {ignore_option} leaves out columns that are not sites; alleles"
+            f" are read with {type_option}"
         )
     if alleles.ambiguity_reason is not None:
         raise InputError(f"{tables[0].source}: {alleles.ambiguity_reason}")
@@ -231,9 +233,9 @@ def _refuse_non_calls(tables: Sequence[TableRows], coding: Coding, options: Call
         shown = _cell_spelling(raw, numbers)
         allowed = [_cell_spelling(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
         expected = ", ".join(allowed) if numbers else "A, H, B"
-        says = options.type is not TableType.AUTO or options.ploidy is not None
+        is_specified = options.type is not TableType.AUTO or options.ploidy is not None
         others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
-        advice = f"; {missing_call_advice(shown)}{'' if says or not numbers else others}"
+        advice = f"; {missing_call_advice(shown)}{'' if is_specified or not numbers else others}"
         place = table.first_places.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
         raise InputError(f"{place}: {what}; expected {expected}{advice}")
@@ -293,15 +295,15 @@ def _make_call_reader(table: TableRows, kind: CallKind, decode: Codes | None) ->
     decode: code for each raw code; None: the stored cells need no decoding
     """
     store = table.store
-    of_numbers = table.cell_type is CellType.ALLELES
-    dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
+    holds_allele_numbers = table.cell_type is CellType.ALLELES
+    dtype: np.dtype[Any] = np.dtype(np.uint32 if holds_allele_numbers else np.uint8)
 
     def read(start: int, stop: int, _: object) -> Calls:
         if table.rows_are_sites:
             raw = np.ascontiguousarray(store.rows(start, stop).view(dtype).T)
         else:
             raw = store.columns(start * dtype.itemsize, stop * dtype.itemsize).view(dtype)
-        if kind is CallKind.ALLELE and not of_numbers:
+        if kind is CallKind.ALLELE and not holds_allele_numbers:
             return allele_numbers_of_codes(raw if decode is None else decode[raw])
         calls: Calls = raw if decode is None else decode[raw]
         return calls

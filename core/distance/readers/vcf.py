@@ -211,13 +211,15 @@ def read_variants(
             )
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
     positions = VariantPositions.of(first.source, first.sites)
-    blocks, held = [f.call_reader() for f in files], sum(f.store.nbytes for f in files)
+    call_readers, nbytes = [f.call_reader() for f in files], sum(f.store.nbytes for f in files)
 
     def make_names() -> SiteNames:
         return SiteNames(SiteScheme.RECORDS, [tuple(map(str, site)) for site in first.sites])
 
     samples, sites = make_samples(*ids), len(first.sites)
-    return RandomAccessSource(samples, CallKind.GENOTYPE, sites, blocks, held, make_positions=lambda: positions, make_names=make_names)
+    return RandomAccessSource(
+        samples, CallKind.GENOTYPE, sites, call_readers, nbytes, make_positions=lambda: positions, make_names=make_names
+    )
 
 
 def _format_site(site: tuple[Any, ...]) -> str:

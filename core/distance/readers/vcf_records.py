@@ -87,13 +87,13 @@ def _send_records(path: str, sender: _Sender) -> int:
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
         raise InputError("no samples; expected genotypes")
-    room: Codes = np.empty((min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
+    buffer: Codes = np.empty((min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
     sent = without_base = 0
 
     def flush() -> None:
         text = json.dumps(sites).encode()
-        sender.send(BLOCK, encode_size(len(text)), text, room[: len(sites)].reshape(-1).data)
+        sender.send(BLOCK, encode_size(len(text)), text, buffer[: len(sites)].reshape(-1).data)
 
     records = iter(reader)
     while True:
@@ -102,8 +102,8 @@ def _send_records(path: str, sender: _Sender) -> int:
             if record is None:
                 break
             sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-        without_base += _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
-        if len(sites) == len(room):
+        without_base += _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", buffer[len(sites) - 1])
+        if len(sites) == len(buffer):
             flush()
             sent += len(sites)
             sites.clear()
