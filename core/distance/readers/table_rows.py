@@ -236,9 +236,9 @@ class TableReader:
         people: list[tuple[str, str]] = []
         columns, delimiter = self.plan.columns, self._delimiter_bytes
         looks_at_titles = _checks_row_titles(self.plan.options)
-        square = MatrixIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
-        of_people = columns.id_cells != (0,)
-        described = max((*columns.place_cells, *columns.allele_cells), default=-1) + 1
+        id_check = MatrixIdCheck(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
+        first_cell_is_id = columns.id_cells == (0,)
+        site_cell_count = max((*columns.place_cells, *columns.allele_cells), default=-1) + 1  # 0: no cells describe the site
         places = list[SiteName]()
         names_site = SITE_NAME_PATTERN.match
         header = [] if self.plan.options.no_header else cells_of(self._first_lines[0], self._delimiter)
@@ -260,10 +260,10 @@ class TableReader:
             if below_gap:
                 rows.footers.append(name)
                 continue
-            if of_people:
-                own = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
-                people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
-                name = own[-1]
+            if not first_cell_is_id:
+                first_two = cells_of(delimiter.join(line.split(delimiter, 2)[:2]), self._delimiter)
+                name = first_two[-1]
+                people.append((first_two[0] if len(columns.id_cells) > 1 else "", name))
             elif looks_at_titles and not names_site(name) and is_metadata_title(name) and title_stem(name) not in self._serial_stems:
                 if name == corner and cells_of(line, self._delimiter) != header:
                     raise self._second_header_error(name, number)
@@ -275,26 +275,19 @@ class TableReader:
                 raise self._second_header_error(name, number)
             if not name:
                 raise self._empty_id_error(len(ids) + 1, number, header)
-            if square.matched_rows >= 0:
-                square.add_row(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
+            if id_check.matched_rows >= 0:
+                id_check.add_row(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
                 add(line, start, number, name)
-            except InputError:
-                if square.matched_rows > 0 and could_be_distances(cells_of(line, self._delimiter)[1:]):
-                    raise self._matrix_error() from None
-                if self._lists_pairs():
-                    raise InputError(
-                        f"{self._source}: this is a list of pairs (its second column has ids of the first one); expected calls of samples"
-                        f" at sites. gpualign cluster with {parameter('edges')} makes clusters of lines of two ids and a distance"
-                    ) from None
-                raise
+            except InputError as error:
+                raise self._explained_error(error, line, id_check) from None
             ids.append(name)
-            if described:
-                own = cells_of(delimiter.join(line.split(delimiter, described)[:described]), self._delimiter)
-                places.append(tuple(own[k] for k in columns.place_cells))
-                rows.alleles.append(tuple(own[k] for k in columns.allele_cells))
+            if site_cell_count:
+                cells = cells_of(delimiter.join(line.split(delimiter, site_cell_count)[:site_cell_count]), self._delimiter)
+                places.append(tuple(cells[k] for k in columns.place_cells))
+                rows.alleles.append(tuple(cells[k] for k in columns.allele_cells))
         table_cells.store.finish()
-        if square.has_same_ids(rows.ids):
+        if id_check.has_same_ids(rows.ids):
             raise self._matrix_error()
         if people:
             rows.ids = sample_ids_of(people)
@@ -305,10 +298,22 @@ class TableReader:
             rows.ids = [":".join((*name, *place)) for name, place in zip(names, places, strict=True)]
         return rows
 
+    def _explained_error(self, error: InputError, line: bytes, id_check: MatrixIdCheck) -> InputError:
+        """Return the error for a line that cannot be read: what the file seems to be, if it holds no calls, otherwise `error`."""
+        if id_check.matched_rows > 0 and could_be_distances(cells_of(line, self._delimiter)[1:]):
+            return self._matrix_error()
+        if self._lists_pairs():
+            return InputError(
+                f"{self._source}: this is a list of pairs (its second column has ids of the first one); expected calls of samples"
+                f" at sites. gpualign cluster with {parameter('edges')} makes clusters of lines of two ids and a distance"
+            )
+        return error
+
     def _empty_id_error(self, row: int, number: int, header: Sequence[str]) -> InputError:
         """Return the error for a row without an id.
 
-        row: number of the row; number: number of its line
+        row: number of the row
+        number: line number
         header: titles of all columns; empty if there is no header
         """
         which = f"{self._source}: {self.plan.row_word} {row} has an empty id (line {number})"
@@ -317,7 +322,11 @@ class TableReader:
         return InputError(f"{which}; give it an id, or delete the line, such as those of chromosomes and positions in R/qtl's files")
 
     def _second_header_error(self, name: str, number: int) -> InputError:
-        """Return the error for a line that seems to be a header with other titles. name: its first cell; number: its number"""
+        """Return the error for a line that seems to be a header with other titles.
+
+        name: first cell of the line
+        number: line number
+        """
         return InputError(
             f"{self._source}: line {number} begins with {name!r} like the header, so it may be the header of another table; join the tables"
             f" by their titles, or rename the {self.plan.row_word}"

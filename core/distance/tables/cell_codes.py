@@ -30,7 +30,7 @@ class CellCodes:
 
     @property
     def has_calls(self) -> bool:
-        """Return whether any cell is not a missing call."""
+        """True if any cell is not a missing call."""
         return bool(np.delete(self.counts, MISSING).any())
 
     def __add__(self, other: CellCodes) -> CellCodes:
@@ -40,7 +40,7 @@ class CellCodes:
         return CellCodes(self.are_letters, self.counts + other.counts, codes)
 
     def contradicts(self, other: CellCodes) -> bool:
-        """Return whether a cell of either means something else in the other tables, even if none of those has it."""
+        """Return whether a cell that occurs in either has another meaning in the other, even if it does not occur there."""
         if not (self.has_calls and other.has_calls):
             return False
         if self.are_letters is not other.are_letters:

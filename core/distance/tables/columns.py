@@ -87,8 +87,8 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
     """Decide from the titles how to treat each column after the first.
 
     If `options.columns` is set, only the columns that it names are read, whatever their titles; it may also name the first one, which is
-    always read. Otherwise, metadata columns, and annotation
-    columns next to samples, are left out. Columns in `options.ignore_columns` are always left out.
+    always read. Otherwise, metadata columns, and annotation columns next to samples, are left out. Columns in `options.ignore_columns` are
+    always left out.
 
     Raises `InputError` for columns to read that the table does not have, and if no column remains.
 
@@ -138,7 +138,11 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> ColumnPlan:
 
 
 def unknown_column_error(option: str, title: str, titles: Sequence[str]) -> InputError:
-    """Return the error for a column that a table does not have. option: the parameter that names it; titles: those of the table"""
+    """Return the error for a column that a table does not have.
+
+    option: name of the parameter that names the column
+    titles: titles of the table's columns
+    """
     return InputError(f"{parameter(option)}: there is no column {title!r}{did_you_mean(title, titles)}")
 
 
@@ -149,7 +153,7 @@ def _begins_with_family(header: Sequence[str], options: CallOptions) -> bool:
 
 
 def _split_numbered_header(header: Sequence[str], options: CallOptions) -> tuple[list[str], list[int]]:
-    """Return what `split_numbered_header` does. Raises `InputError` if the rows, which are sites, are to be read as samples."""
+    """Return the result of `split_numbered_header`. Raises `InputError` if the rows, which are sites, are to be read as samples."""
     if not options.transpose:
         raise InputError(
             f"rows are sites, by the titles that bcftools query numbers ({header[1]!r}); read it with {parameter('transpose')}"
