@@ -25,7 +25,7 @@ _VARIES, _HAS_MISSING = 1, 2  # flags of a site (alignment_reader.hpp)
 class AlignedRows(Protocol):
     """Interface of the rows of one alignment, or of several with the same sites.
 
-    A site at which calls differ is marked in `varies`; a site that is not has the same call in all rows that have one.
+    At a site that `varies` does not mark, all rows that have a call have the same one.
     """
 
     @property
@@ -66,7 +66,7 @@ class AlignedRows(Protocol):
 
     @property
     def packed_sites(self) -> SiteIndices:
-        """Sites of which a file holds planes for some of the rows, in the order of the planes, uint32[]."""
+        """Indices of the sites for which a file holds planes of some of the rows, in the order of these planes, uint32[]."""
 
     @property
     def mapped_bytes(self) -> int:
@@ -157,8 +157,8 @@ class JoinedRows:
     @cached_property
     def varies(self) -> SiteMask:
         first, second = self.parts
-        one, other = first.reference, second.reference
-        varies: SiteMask = first.varies | second.varies | ((one != other) & (one != MISSING) & (other != MISSING))
+        a, b = first.reference, second.reference
+        varies: SiteMask = first.varies | second.varies | ((a != b) & (a != MISSING) & (b != MISSING))
         return varies
 
     @cached_property

@@ -176,7 +176,11 @@ class AlignmentSource:
         omitted: OmittedSites,
         workers: ThreadPool,
     ) -> Iterator[Codes]:
-        """Yield the panels of all sites but `done`, at which calls differ."""
+        """Yield the calls at the sites that the selection needs, in panels. Sites at which all samples have the same call are left out, and
+        reported in `omitted`.
+
+        done: sites at which calls may differ that have been yielded already, and are left out too
+        """
         incomplete = not selection.complete_only
         everything = selection.needed_sites is NeededSites.CALLS
         # At sites where all calls are equal, it can only matter which samples have a call; if all have one, nothing does.
@@ -205,7 +209,7 @@ class AlignmentSource:
 
     def _read_packed(self, sites: npt.NDArray[np.uint32], panel_bytes: int, workers: ThreadPool) -> Iterator[CallParts]:
         """Yield the calls at the packed sites, in panels of approximately `panel_bytes` bytes."""
-        bytes_per_line = 3 * 64 * self.samples.row_count  # of three planes, as for nucleotides
+        bytes_per_line = 3 * 64 * self.samples.row_count  # a cache line of each of three planes, as many as nucleotides take
         step = max(1, panel_bytes // bytes_per_line) * SITES_PER_LINE
         for first in range(0, len(sites), step):
             some = sites[first : first + step]
@@ -227,10 +231,10 @@ class AlignmentSource:
         rows = self.rows.row_count
         held = rows + (0 if self.row_mask is None else self.samples.row_count)
         step = max(1, min(len(sites), max(512, panel_bytes // held)))
-        room = np.empty(step * rows, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
+        buffer = np.empty(step * rows, dtype=np.uint8)  # reused, because the system clears new memory, which takes as long as filling it
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
-            codes: Codes = room[: rows * len(some)].reshape(rows, len(some))
+            codes: Codes = buffer[: rows * len(some)].reshape(rows, len(some))
             self.rows.fill(some, calls_only, codes, workers)
             yield some, codes if self.row_mask is None else codes[self.row_mask]
 
@@ -329,7 +333,7 @@ def _look_like_proteins(count: Callable[[int], int]) -> bool:
 
 
 def _proteins_error(files: Sequence[_FileRecords], options: CallOptions) -> InputError:
-    """Return the error for proteins where nucleotides are read. files: those that were read; the last ones are at fault"""
+    """Return the error for proteins where nucleotides are expected. files: all files that have been read; the last set holds proteins"""
     at_fault = next(file.source for file in reversed(files) if not file.joins_previous)
     found, every = f"{at_fault}: these look like proteins, not nucleotides", parameter("all_letters")
     if options.compared_letters is not None:

@@ -1,4 +1,4 @@
-"""Runs of missing calls of the rows of an alignment. Pure."""
+"""Runs of missing calls in the rows of an alignment. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.core.distance.metrics import CountArray
 
 @dataclass(frozen=True)
 class MissingRuns:
-    """Runs of missing calls of the rows of an alignment, over all sites of the alignment.
+    """Runs of missing calls in the rows of an alignment, over all sites of the alignment.
 
     ends: end of each row's runs in `runs`, int64[rows]
     runs: first site and last site + 1 of each run, uint32[runs][2]
@@ -52,8 +52,9 @@ class MissingRuns:
         runs = self.runs[start:stop]
         rows = np.repeat(np.arange(last - first), np.diff(self.ends[first:last], prepend=start))
         begin, end = np.searchsorted(sites, runs[:, 0]), np.searchsorted(sites, runs[:, 1])
-        changes = np.zeros((last - first, len(sites) + 1), dtype=np.int8)  # the runs of a row do not touch
-        some = begin < end
-        changes[rows[some], begin[some]] += 1
-        changes[rows[some], end[some]] -= 1
+        changes = np.zeros((last - first, len(sites) + 1), dtype=np.int8)
+        has_sites = begin < end
+        # No index is repeated, because the runs of a row do not touch.
+        changes[rows[has_sites], begin[has_sites]] += 1
+        changes[rows[has_sites], end[has_sites]] -= 1
         return np.cumsum(changes[:, :-1], axis=1, dtype=np.int8).view(np.bool_)

@@ -30,9 +30,8 @@ from gpualign.core.distance.readers.plink_fileset import (
 )
 from gpualign.core.distance.readers.site_names import SiteName
 
-_SAMPLES_PER_BYTE = 4  # samples per byte
-
-
+_SAMPLES_PER_BYTE = 4
+_HEADER_BYTES = 3
 _BIM_FAM_COLUMN_COUNT = 6
 _HEADER_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
 
@@ -66,6 +65,8 @@ def _is_person(cells: Sequence[str]) -> bool:
 
 
 class _Fileset:
+    """An open fileset; implements `plink_fileset.Fileset`."""
+
     def __init__(self, path: Path) -> None:
         self.calls_path = path
         lines = _read_columns(path.with_suffix(".fam"))
@@ -75,10 +76,10 @@ class _Fileset:
         self.sites: list[SiteName] = [
             (chromosome, position, first, second) for chromosome, _, _, position, first, second in _read_columns(path.with_suffix(".bim"))
         ]
-        row_bytes = -(-len(people) // 4)
-        size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
+        row_bytes = -(-len(people) // _SAMPLES_PER_BYTE)
+        size, expected = path.stat().st_size, _HEADER_BYTES + len(self.sites) * row_bytes
         with open(path, "rb") as stream:
-            mode = stream.read(3)[2:]
+            mode = stream.read(_HEADER_BYTES)[2:]
         if mode != bytes([SITE_MAJOR_MODE]):
             raise InputError(f"{path}: not in site-major order; `plink --make-bed` writes it so")
         if not people or not self.sites:
@@ -88,7 +89,7 @@ class _Fileset:
                 f"{path}: {size:,} bytes; {len(people):,} samples and {len(self.sites):,} sites take {expected:,}: "
                 "a truncated or foreign file"
             )
-        self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
+        self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=_HEADER_BYTES, shape=(len(self.sites), row_bytes))
 
     def positions(self) -> VariantPositions:
         """Return the positions of the sites. Raises `InputError` if the .bim has text that is not a position."""

@@ -1,5 +1,5 @@
 """Checks a VCF for defects that htslib does not report or that crash it: a second header, empty lines, and rows with too many genotypes;
-also for those that htslib reports without a way out."""
+also for some that htslib reports without saying what to do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class VcfLineChecker:
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
             if line[:1] == b"#":
-                if records or tabs >= 0:  # htslib would read a first one as a record
+                if records or tabs >= 0:  # below the titles, htslib would read the first such line as a record
                     after = f"after {format_count(records, 'record')}" if records else "below the line of titles"
                     if not line.startswith((b"##", b"#CHROM")):
                         raise InputError(f"{self._source}: line {number} begins with #, {after}; delete it")
