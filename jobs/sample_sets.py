@@ -18,7 +18,7 @@ from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import RandomAccessSource, Source
 from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.sample_sets.reading import check_calls_alike, reading_options, source_of_set, stored_options
-from gpualign.core.distance.sample_sets.sample_set import FORMAT_VERSION, WHAT, SampleSet, damaged, parse_sample_set
+from gpualign.core.distance.sample_sets.sample_set import FILE_DESCRIPTION, FORMAT_VERSION, SampleSet, damaged, parse_sample_set
 from gpualign.core.distance.sample_sets.writing import SegmentWriter, write_withdrawal
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.growing_file import CommitWriter, DamagedFile, append_commit, begin_file
@@ -124,7 +124,7 @@ def withdraw_samples(path: str, named: dict[str, str]) -> SetSummary:
 def _appending(path: str) -> Iterator[tuple[SampleSet, CommitWriter]]:
     """Yield (a set, the writer of its next commit). Raises `RunError` if the set cannot be written."""
     try:
-        with append_commit(path, SAMPLE_SET_MAGIC, FORMAT_VERSION, WHAT) as (commit, writer):
+        with append_commit(path, SAMPLE_SET_MAGIC, FORMAT_VERSION, FILE_DESCRIPTION) as (commit, writer):
             yield parse_sample_set(commit), writer
     except DamagedFile as error:
         raise damaged(path, error) from None

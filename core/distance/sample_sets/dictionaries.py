@@ -59,7 +59,7 @@ class CodeDictionary:
 
     def unpack(self, planes: BitPlanes, first_site: int, site_count: int, threads: int) -> Codes:
         codes: Codes = np.empty((len(planes), site_count), dtype=np.uint8)
-        table = np.arange(256, dtype=np.uint8)  # of numbers that no call has, too: they are refused
+        table = np.arange(256, dtype=np.uint8)  # numbers without a code, which are refused below, have entries too
         table[: len(self.codes)] = self.codes
         if _sites.unpack(planes, first_site, table, codes, threads) >= max(1, len(self.codes)):
             raise DamagedFile("a call has a number that its dictionary lacks")
@@ -123,7 +123,11 @@ class AlleleDictionary:
 
 
 def _numbers_of_codes(codes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any], count: int) -> npt.NDArray[np.uint32]:
-    """Return the allele number that each code of a locus stands for: uint32[count]. codes, numbers: those of all samples at this locus."""
+    """Return the allele number that each code of a locus stands for: uint32[count].
+
+    codes, numbers: code and allele number of each sample at this locus
+    count: number of codes
+    """
     present = codes != _sites.NO_ALLELE
     out = np.empty(count, dtype=np.uint32)
     out[codes[present]] = numbers[present]

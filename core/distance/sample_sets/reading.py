@@ -30,7 +30,7 @@ from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.sequences.ids import SampleNames
 
 _UNSTORED_OPTIONS = {"allow_duplicates", "nonfounders", "gaps_missing", "known_hashes", "known_cells", "beside_set"}
-"""Options that a run decides, not the set, and what is known of the samples of the set."""
+"""Fields of `CallOptions` that are not stored in a set: each run decides them, or they describe the samples of the set."""
 
 _OPTION_NAMES = {"missing_codes": "missing_code"}
 """Options whose names differ from those of the fields."""
@@ -205,7 +205,7 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
     assert isinstance(first, RandomAccessSource)
     assert isinstance(second, RandomAccessSource)
     assert first.make_names is not None
-    second, _ = as_beside(second, first.make_names(), first.hashes, first_name, second_name)
+    second, _ = match_codes(second, first.make_names(), first.hashes, first_name, second_name)
     return replace(
         first,
         samples=samples,
@@ -217,13 +217,14 @@ def join_sources(first: Source, second: Source, first_name: str, second_name: st
     )
 
 
-def as_beside(
+def match_codes(
     source: RandomAccessSource, names: SiteNames, hashes: Sequence[str], known_name: str, name: str
 ) -> tuple[RandomAccessSource, SiteNames]:
-    """Return (a source whose calls have the codes that they would have beside known samples; names of the sites, with alleles that only
-    one of the two names). The hashes of the source begin with the known ones.
+    """Return (the source, recoded so that codes mean the same as in known samples; names of the sites, with alleles that only one of the
+    two inputs names). The hashes of the returned source begin with the known ones.
 
-    names, hashes: names of the sites, and hashes of alleles, of the known samples
+    names: names of the sites of the known samples
+    hashes: hashes of alleles of the known samples
     known_name, name: names of the inputs, for messages
 
     Raises `InputError` if the sites differ.
@@ -251,9 +252,9 @@ def _row_count(source: RandomAccessSource) -> int:
 
 
 def _joined_mask(parts: Sequence[tuple[npt.NDArray[np.bool_] | None, int]]) -> npt.NDArray[np.bool_] | None:
-    """Return the mask of the rows of all parts; None if it selects all of them, as the masks of all parts are None.
+    """Return the mask of the rows of all parts, one after the other; None if no part has a mask, so that all rows are selected.
 
-    parts: mask of the rows, None for all of them, and number of rows
+    parts: (mask of the rows, None for all of them; number of rows)
     """
     if all(mask is None for mask, _ in parts):
         return None

@@ -46,8 +46,8 @@ from gpualign.core.files.growing_file import Commit, DamagedFile, StoredArray, r
 from gpualign.core.files.paths import SAMPLE_SET_MAGIC
 
 FORMAT_VERSION = 2
-WHAT = "a set of samples"
-"""Name of such files in messages."""
+FILE_DESCRIPTION = "a set of samples"
+"""What messages call such a file."""
 
 _MAX_SITES = 1 << 31
 
@@ -126,7 +126,7 @@ def open_sample_set(path: str) -> SampleSet:
     Raises `InputError` if the file is damaged, truncated or inconsistent, or has a different version.
     """
     try:
-        return parse_sample_set(read_commit(path, SAMPLE_SET_MAGIC, FORMAT_VERSION, WHAT))
+        return parse_sample_set(read_commit(path, SAMPLE_SET_MAGIC, FORMAT_VERSION, FILE_DESCRIPTION))
     except DamagedFile as error:
         raise damaged(path, error) from None
 

@@ -21,8 +21,8 @@ class Segment:
     ids: ids of the samples
     called: number of sites at which each sample has a call, int64[samples]
     planes: calls at the sites that the planes of the first segment hold (`dictionaries.CallDictionary`), uint64[samples][1 + bits][words]
-    later_planes: calls at `later_site_count` further sites, at which later samples than those of the first segment differed
-    later_site_count: number of these sites. At sites that planes do not hold, the samples have the reference call, if any
+    later_planes: calls at `later_site_count` further sites, at which samples that were added after the first segment differed
+    later_site_count: number of these sites. At all other sites, the samples have the reference call, or none
     missing: runs of missing calls, for an alignment; otherwise None
     founders: mask of the samples from which allele frequencies are computed, bool[samples]; None: all samples
     """

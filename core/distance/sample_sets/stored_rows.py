@@ -1,4 +1,4 @@
-"""Rows of an alignment that a set keeps: planes of the sites at which calls differ, and runs of missing calls at the others."""
+"""Rows of an alignment that a set stores: planes of the sites at which calls differ, and runs of missing calls for the others."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _BLOCK_CALLS = 1 << 22
 
 
 class StoredRows:
-    """Rows of the alignment that a set keeps; implements `aligned_rows.AlignedRows`.
+    """Rows of the alignment that a set stores; implements `aligned_rows.AlignedRows`.
 
     segments: the rows
-    stored_sites: sites that planes hold, in their order in the planes, uint32[]. At any other site all rows that have a call have the
+    stored_sites: sites that planes hold, in their order in the planes, uint32[]. At any other site, all rows that have a call have the
         same one
-    first_count: number of them that the planes of the first segment hold
+    first_count: number of these sites that the planes of the first segment hold
     reference: one of the calls at each site, MISSING if there is none, uint8[sites]
     dictionary: numbers of the calls
     """

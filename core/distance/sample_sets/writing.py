@@ -23,7 +23,7 @@ from gpualign.core.distance.readers.alignment import AlignmentSource
 from gpualign.core.distance.readers.base import OmittedSites, RandomAccessSource, SiteSelection, Source
 from gpualign.core.distance.readers.site_names import SiteNames, SiteScheme
 from gpualign.core.distance.sample_sets.dictionaries import AlleleDictionary, CallDictionary, CodeDictionary
-from gpualign.core.distance.sample_sets.reading import as_beside, stored_rows_of
+from gpualign.core.distance.sample_sets.reading import match_codes, stored_rows_of
 from gpualign.core.distance.sample_sets.sample_set import SampleSet
 from gpualign.core.files.growing_file import CommitWriter
 from gpualign.core.files.scratch import MakeScratch
@@ -116,7 +116,7 @@ class SegmentWriter:
         names = self._source.make_names()
         if known is not None:
             assert known.names is not None
-            self._source, names = as_beside(self._source, known.names, known.hashes, known.path, self._name)
+            self._source, names = match_codes(self._source, known.names, known.hashes, known.path, self._name)
         if known is None or known.names != names:
             contents["names"] = _add_json(writer, {"scheme": names.scheme.value, "names": names.names})
         if self._source.hashes and (known is None or len(known.hashes) != len(self._source.hashes)):
