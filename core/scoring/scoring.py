@@ -173,16 +173,16 @@ def is_protein_matrix(matrix: SubstitutionMatrix) -> bool:
     return set("EFILPQ") <= set(matrix.letters)
 
 
-def _make_tcrdist(alphabet: Alphabet, o: ScoringOptions) -> Scoring:
+def _make_tcrdist(alphabet: Alphabet, options: ScoringOptions) -> Scoring:
     """Return the scoring of TCRdist. Raises `InputError` for nucleotides."""
-    name = parameter(ListedDistance.TCRDIST.value)
     if alphabet is not PROTEIN:
-        raise InputError(f"{name} compares amino acids; these are nucleotides (if not, add {parameter('alphabet', 'protein')})")
-    gap = GAP_COST if o.gap is None else o.gap
+        option = parameter(ListedDistance.TCRDIST.value)
+        raise InputError(f"{option} compares amino acids; these are nucleotides (if not, add {parameter('alphabet', 'protein')})")
+    gap = GAP_COST if options.gap is None else options.gap
     _check_gap_costs(gap, gap)
-    name = f"TCRdist of {'V genes and ' if o.v_genes else ''}CDR3s, gap {gap}"
+    name = f"TCRdist of {'V genes and ' if options.v_genes else ''}CDR3s, gap {gap}"
     listed = ListedDistance.TCRDIST
-    return Scoring(name, -WEIGHT * amino_acid_costs(), gap, gap, edit=True, listed_distance=listed, v_genes=o.v_genes)
+    return Scoring(name, -WEIGHT * amino_acid_costs(), gap, gap, edit=True, listed_distance=listed, v_genes=options.v_genes)
 
 
 def _make_alignment_distance(scores: Scoring, alphabet: Alphabet) -> Scoring:
@@ -198,23 +198,23 @@ def _make_alignment_distance(scores: Scoring, alphabet: Alphabet) -> Scoring:
     return replace(scores, name=f"alignment distance by {scores.name}", edit=True, listed_distance=ListedDistance.ALIGNMENT)
 
 
-def check_combination(o: ScoringOptions) -> None:
+def check_combination(options: ScoringOptions) -> None:
     """Raise `InputError` for options that contradict each other whatever the alphabet is."""
-    listed = o.listed_distance
+    listed = options.listed_distance
     name = parameter("edit" if listed is None else listed.value)
-    given = [other for other in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, other) is not None]
+    given = [other for other in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(options, other) is not None]
     if listed is ListedDistance.TCRDIST:
         if others := [other for other in given if other != "gap"]:
             raise InputError(f"{name} has its own costs; it cannot be combined with {parameter(others[0])}")
         return
-    if o.v_genes is not None:
+    if options.v_genes is not None:
         raise InputError(f"{parameter('v_genes')} adds distances of V genes to those of CDR3s; it needs {parameter('tcrdist')}")
-    if o.edit and listed is not ListedDistance.ALIGNMENT and given:
+    if options.edit and listed is not ListedDistance.ALIGNMENT and given:
         raise InputError(f"{name} fixes every cost at 1; it cannot be combined with {parameter(given[0])}")
-    if o.matrix is not None and (o.match is not None or o.mismatch is not None):
+    if options.matrix is not None and (options.match is not None or options.mismatch is not None):
         one, other = parameter("matrix"), f"{parameter('match')}/{parameter('mismatch')}"
         raise InputError(f"{one} and {other} exclude each other; give one of them")
-    if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
+    if options.gap is not None and (options.gap_open is not None or options.gap_extend is not None):
         linear, opening, extension = (parameter(name) for name in ("gap", "gap_open", "gap_extend"))
         raise InputError(f"{linear} is the linear form of {opening} and {extension}; give one or the other")
 
@@ -232,27 +232,27 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     Raises `InputError` for conflicting options, a matrix that lacks a letter used in `sets`, and weights that do not fit in 32 bits.
     """
     check_combination(options)
-    o, listed = options, options.listed_distance
+    listed = options.listed_distance
     if listed is ListedDistance.TCRDIST:
-        return _make_tcrdist(alphabet, o)
+        return _make_tcrdist(alphabet, options)
     if listed is ListedDistance.ALIGNMENT:
-        return _make_alignment_distance(make_scoring(alphabet, replace(o, edit=False, align_distance=False), sets), alphabet)
-    if o.edit:
+        return _make_alignment_distance(make_scoring(alphabet, replace(options, edit=False, align_distance=False), sets), alphabet)
+    if options.edit:
         name = "edit distance" if listed is None else "Hamming distance"
         return Scoring(name, _two_valued_table(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True, listed_distance=listed)
     match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULT_SCORES[alphabet.name]
     if local:
         gap_open, gap_extend = _DEFAULT_LOCAL_GAP_COSTS[alphabet.name]
-    if o.gap is not None:
-        gap_open = gap_extend = o.gap
-    gap_open = gap_open if o.gap_open is None else o.gap_open
-    gap_extend = gap_extend if o.gap_extend is None else o.gap_extend
+    if options.gap is not None:
+        gap_open = gap_extend = options.gap
+    gap_open = gap_open if options.gap_open is None else options.gap_open
+    gap_extend = gap_extend if options.gap_extend is None else options.gap_extend
     _check_gap_costs(gap_open, gap_extend)
     gaps = f"gap {gap_open}" if gap_open == gap_extend else f"gap open {gap_open}, extend {gap_extend}"
 
-    if o.match is not None or o.mismatch is not None:
-        match = match if o.match is None else o.match
-        mismatch = mismatch if o.mismatch is None else o.mismatch
+    if options.match is not None or options.mismatch is not None:
+        match = match if options.match is None else options.match
+        mismatch = mismatch if options.mismatch is None else options.mismatch
         scoring = Scoring(
             f"match {match}, mismatch {mismatch}{' (a reward: penalties are negative)' if mismatch > 0 else ''}, {gaps}",
             _two_valued_table(len(alphabet), match, mismatch),
@@ -262,7 +262,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
             mismatch,
         )
     else:
-        matrix = o.matrix if o.matrix is not None else matrices.matrix_by_name(matrix_name)
+        matrix = options.matrix if options.matrix is not None else matrices.matrix_by_name(matrix_name)
         table, covered = matrix.table(alphabet)
         _check_matrix_covers(matrix, covered, alphabet, sets)
         scoring = Scoring(f"{matrix.name}, {gaps}", table, gap_open, gap_extend, matrix=matrix.name)
