@@ -82,7 +82,7 @@ def group_copies(sequences: SequenceSet, v_genes: VGenes | None, threads: int = 
     threads: maximum number of threads
     """
     groups = group_equal(sequences, threads)
-    return groups if v_genes is None else split_groups(groups, v_genes.unequal_keys(sequences.annotations[V_CALL]))
+    return groups if v_genes is None else split_groups(groups, v_genes.deduplication_keys(sequences.annotations[V_CALL]))
 
 
 def singleton_groups(records: Sized) -> DuplicateGroups:

@@ -31,12 +31,12 @@ _MAX_LETTERS = 1024
 
 
 def diagonal_scores(sequences: SequenceSet, scoring: Scoring) -> Integers:
-    """Return D(x), the score of each sequence with itself without gaps: int64[sequences]. scoring: of alignments"""
+    """Return D(x), the score of each sequence with itself without gaps: int64[sequences]. scoring: scoring of the alignments"""
     return _sum_letters(sequences, np.diagonal(scoring.substitution))
 
 
 def _sum_letters(sequences: SequenceSet, values: Integers) -> Integers:
-    """Return the sum of the letters' values for each sequence: int64[sequences]. values: of each code, int64[letters]"""
+    """Return the sum of the letters' values for each sequence: int64[sequences]. values: value of each code, int64[letters]"""
     sums = np.concatenate(([0], np.cumsum(values[sequences.codes], dtype=np.int64)))
     return np.diff(sums[sequences.offsets])
 
@@ -58,7 +58,7 @@ class ColumnFilter:
     s(a, a) over letters of x in gaps, plus G; likewise for y. With w = min(0, lowest s(a, a)), both are at least
     sum over P of c(a, b) + U w + G, and by (1) so is d, if the alignment is the best.
 
-    Negative c. If c(a, b) < 0, the letter with the lower score with itself, or either on a tie, is blamed for it. Let r(a) be the largest
+    Negative c. If c(a, b) < 0, attribute it to the letter with the lower score with itself, on a tie to either. Let r(a) be the largest
     -c(a, b), at least 0, over the letters b with s(b, b) >= s(a, a), and R the highest sum of r over the letters of a query plus the
     highest of a target. Then sum over P of c >= sum over P of max(c, 0) - R, and a pair within the distance t has
 
@@ -79,7 +79,7 @@ class ColumnFilter:
 
 def column_filter(max_distance: int, scoring: Scoring, queries: SequenceSet, targets: SequenceSet) -> ColumnFilter | None:
     """Return the filter for pairs of queries and targets within a distance, or None if an alignment within it may have two gaps, or if the
-    sequences are long. scoring: of alignments, symmetric"""
+    sequences are too long or the distance is too large for the filter. scoring: scoring of the alignments, with a symmetric matrix"""
     if max(queries.max_length, targets.max_length) > _MAX_LETTERS or len(scoring.substitution) > _MAX_CODES:
         return None
     sets = (queries,) if targets is queries else (queries, targets)

@@ -151,10 +151,10 @@ class EditBound:
           and no gap of s' between its letters, then it is opposite the same q consecutive letters, so t contains it. A mismatched letter,
           or a letter of s' opposite a gap, is in at most q q-grams, and at most q - 1 q-grams span a gap of s'. So at most q k' are lost,
           and m - coverage c + q k' is a bound.
-        - Both together. The more letters lie outside, the fewer edits are possible inside. Let n be the length of the shorter sequence, of
-          which at most f letters may lie outside. If x of them do, there are at most inside (n - x) + ambiguous edits, so the shorter
-          sequence loses at most x + q inside (n - x) + q ambiguous q-grams, a linear function of x. Its maximum is at x = 0 or x = f. The
-          longer sequence may have m - n more letters outside for the same number of edits, so it loses at most m - n more q-grams.
+        - Both together. The more letters lie outside, the fewer edits are possible inside. Let n <= m here, whichever sequence is s. Of
+          the shorter sequence, at most f letters may lie outside. If x of them do, there are at most inside (n - x) + ambiguous edits, so
+          it loses at most x + q inside (n - x) + q ambiguous q-grams, a linear function of x. Its maximum is at x = 0 or x = f. The longer
+          sequence may have m - n more letters outside for the same number of edits, so it loses at most m - n more q-grams.
 
         With q = 1, the q-grams are letters, and equal letters are counted individually: the surplus of one sequence over the other.
         """

@@ -58,9 +58,9 @@ class FiniteSizeCorrection:
         lambda_: Karlin-Altschul parameter
         """
         deviation = np.sqrt(np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b))
-        room = lengths - (self.mean_a * scores + self.mean_b)
-        chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
-        return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
+        mean = lengths - (self.mean_a * scores + self.mean_b)
+        chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (mean / deviation).tolist()])
+        return mean * chance + deviation * np.exp(-0.5 * (mean / deviation) ** 2) / math.sqrt(2 * math.pi), chance
 
     def mean_remaining_area(self, scores: Integers | Reals, query: RemainingLength, target: RemainingLength, lambda_: float) -> Reals:
         """Return the mean area that chance alignments leave of the product of both lengths: float64 with the shape of `scores`.

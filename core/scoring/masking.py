@@ -91,7 +91,6 @@ def low_complexity_intervals(sequences: SequenceSet, alphabet: Alphabet, seg: Se
         return _masking.seg(sequences.codes, offsets, seg.window, seg.trigger, seg.extend)
 
     letters = min(_MAX_CHUNK_LETTERS, max(_MIN_CHUNK_LETTERS, int(sequences.offsets[-1]) // (_CHUNKS_PER_THREAD * threads)))
-
     chunks = (sequences.offsets[start : stop + 1] for start, stop in ranges_of_limited_size(sequences.offsets, letters))
     return np.concatenate([np.zeros((0, 2), dtype=np.int64), *map_in_order(find, chunks, threads)])
 

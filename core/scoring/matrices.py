@@ -28,6 +28,7 @@ _MAX_EXACT_INTEGER = 2**53
 class SubstitutionMatrix:
     """A substitution matrix.
 
+    name: name of the matrix, or of the file that it comes from
     letters: letters of the rows and columns
     values: scores, int64[letters][letters]; rows are query letters
     """

@@ -21,7 +21,7 @@ MAX_COST = 4
 """Largest cost of two amino acids, before it is multiplied by `WEIGHT`."""
 
 MAX_DISTANCE = 600
-"""Largest distance that can be asked for: sums of costs must fit a byte. CDR3s with 50 unequal amino acids are nearer."""
+"""Maximum threshold: sums of costs must fit a byte. CDR3s with up to 50 unequal amino acids are within it."""
 
 
 def amino_acid_costs() -> npt.NDArray[np.int64]:

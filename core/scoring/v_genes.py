@@ -21,7 +21,7 @@ GAPS = ".-"
 _FIRST_ALLELE = "*01"
 
 BEYOND = MAX_DISTANCE + 1
-"""Distance of genes that cannot be compared, more than any that can be asked for."""
+"""Distance of genes that cannot be compared, above every threshold."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class VGenes:
                     distances[one, other] = min(between[places[a], places[b]] for a in genes for b in others)
         return labels, distances
 
-    def unequal_keys(self, calls: AnnotationColumn) -> Integers:
+    def deduplication_keys(self, calls: AnnotationColumn) -> Integers:
         """Return keys, int64[records], that are equal for records whose V genes have a distance of 0 because they are the same. A record
         without a known gene has a key of its own."""
         (labels,), numbers = self._number([calls])
