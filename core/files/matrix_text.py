@@ -127,6 +127,7 @@ def check_triangle_without_diagonal(values: Reals, source: str) -> str | None:
 
 
 def _interpret_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None) -> TextMatrix:
+    """Read a matrix as `read_matrix_rows` does, without checking for percent identities."""
     rows = _without_comment_mark(_without_row_numbers(_trim_empty_cells(rows)))
     if not rows:
         raise InputError(f"{source}: every cell is empty; {EXPECTED_LAYOUT}")
@@ -348,7 +349,8 @@ def _triangle_matrix(cells: Sequence[Cells], triangles: Sequence[SquareMatrix], 
     if with_diagonal and not (with_diagonal[0].values.any() and not np.diagonal(with_diagonal[0].values).any() and len(cells) > 2):
         raise InputError(f"{source}: a triangle with or without its diagonal; write the whole square")
     if with_diagonal:
-        return TextMatrix(with_diagonal[0].values, None, None)  # distances of neighbours in the file could be 0 only if all distances are
+        # Without a diagonal, these zeros would be the distances between successive records, and all distances would be 0.
+        return TextMatrix(with_diagonal[0].values, None, None)
     if len(cells) > 1 and len(set(ids)) == len(ids):
         raise InputError(f"{source}: its rows may begin with ids that are numbers, or with values; write the whole square, with a header")
     without_diagonal = [one for one in triangles if not one.has_diagonal]
@@ -364,7 +366,7 @@ def _could_be_header(cells: Sequence[Cells]) -> bool:
     """
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
-    has_value = [parse_number(row[k]) == parse_number(row[k]) for k, row in enumerate(cells)]
+    has_value = [parse_number(row[k]) == parse_number(row[k]) for k, row in enumerate(cells)]  # nan differs from itself
     return counting or (not has_value[0] and any(has_value))
 
 

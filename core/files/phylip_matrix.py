@@ -78,8 +78,8 @@ def _interpretations(rows: Sequence[list[str]], record_count: int, names_end_in_
     record_count: number of records
     names_end_in_numbers: whether every id is assumed to end in a number, and all ids are assumed to have the same number of words
     """
-    read = [_interpret_as_shape(rows, shape, names_end_in_numbers) for shape in _possible_row_sizes(record_count)]
-    return [one for one in read if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
+    readings = [_interpret_as_shape(rows, sizes, names_end_in_numbers) for sizes in _possible_row_sizes(record_count)]
+    return [one for one in readings if one is not None and (record_count == 1 or one[1].is_of_one_set or one[1].layout == "square")]
 
 
 def _distinct_interpretations(readings: Sequence[Interpretation]) -> list[Interpretation]:
@@ -177,6 +177,7 @@ def _describe_repeated_id(ids: Sequence[str]) -> str | None:
 
 
 def _describe_error(rows: Sequence[tuple[int, list[str]]], record_count: int, first: NumberedLine) -> str:
+    """Return why the rows, each (line number, cells), are not a matrix, for a message. first: the line with the number of records"""
     if len(rows) != record_count:
         return f"line {first[0]} says {quoted(first[1].strip())} records, but {len(rows):,} follow"
     for number, cells in rows:

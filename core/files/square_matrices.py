@@ -83,14 +83,15 @@ class SquareMatrix:
 
     @property
     def is_symmetric(self) -> bool:
+        """True if the values are symmetric, up to rounding."""
         return is_symmetric(self.values)
 
     @property
     def is_of_one_set(self) -> bool:
         """True if the values imply that rows and columns are the same records: they are symmetric, with a constant diagonal."""
-        own = np.diagonal(self.values)
-        own = own[~np.isnan(own)]
-        return len(self.values) > 1 and self.is_symmetric and bool((np.abs(own - own[:1]) <= rounding_tolerance(self.values)).all())
+        diagonal = np.diagonal(self.values)
+        known = diagonal[~np.isnan(diagonal)]
+        return len(self.values) > 1 and self.is_symmetric and bool((np.abs(known - known[:1]) <= rounding_tolerance(self.values)).all())
 
 
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
@@ -115,13 +116,12 @@ def without_rounding_errors(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     low, high = np.min(values, initial=0, where=~np.isnan(values)), np.max(values, initial=0, where=~np.isnan(values))
     if -tolerance <= low < 0 or 1 < high <= 1 + tolerance:
         values = np.clip(values, 0 if -tolerance <= low else None, 1 if high <= 1 + tolerance else None)
-    own = np.diagonal(values) if values.ndim == 2 else values[:0]
-    known = own[~np.isnan(own)]
-    whole = 0 if (np.abs(known) <= tolerance).all() else 1
-    rounded = (np.abs(own - whole) <= tolerance) & (own != whole)
-    if rounded.any() and (whole == 0 or high <= 1 + tolerance):
+    diagonal = np.diagonal(values) if values.ndim == 2 else values[:0]
+    exact = 0 if (np.abs(diagonal[~np.isnan(diagonal)]) <= tolerance).all() else 1
+    has_error = (np.abs(diagonal - exact) <= tolerance) & (diagonal != exact)
+    if has_error.any() and (exact == 0 or high <= 1 + tolerance):
         values = values.copy()
-        np.fill_diagonal(values, np.where(rounded, whole, own))
+        np.fill_diagonal(values, np.where(has_error, exact, diagonal))
     return values
 
 
