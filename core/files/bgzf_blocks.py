@@ -12,7 +12,7 @@ BGZF_EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b00030000000000
 """The empty block at the end, which marks a complete file."""
 
 CUT_BETWEEN_BLOCKS = "truncated bgzip file: the last block, which is empty, is missing; copy or make it again"
-"""Message about a file without that block."""
+"""Message about a file that lacks that block."""
 
 BLOCK_HEADER_BYTES = 18
 
@@ -48,6 +48,7 @@ class BgzfBlockStream(io.RawIOBase):
         return self._all_blocks and not self._remaining and not self._header and self._block_bytes > len(BGZF_EOF_BLOCK)
 
     def _follow(self, data: memoryview) -> None:
+        """Update the position in the blocks after reading `data`."""
         at = 0
         while at < len(data):
             if self._remaining:

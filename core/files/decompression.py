@@ -206,6 +206,7 @@ class _DecompressedStream(io.RawIOBase):
     """Decompressed content of a stream. Once a read has reached damaged data, every read raises `InputError`.
 
     kind: name of the compression format
+    source: name of the file, for messages
     """
 
     def __init__(self, stream: io.BufferedIOBase, kind: str, source: str) -> None:
@@ -228,6 +229,7 @@ class _DecompressedStream(io.RawIOBase):
         raise InputError(f"{self._source}: {self._damage}")
 
     def _describe(self, error: Exception) -> str:
+        """Return what is wrong with the file, for a message."""
         if isinstance(error, _MissingEndBlock):
             return CUT_BETWEEN_BLOCKS
         if isinstance(error, EOFError):
@@ -240,6 +242,7 @@ class _DecompressedStream(io.RawIOBase):
 
 
 def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
+    """Return (first bytes of a stream, stream of all its bytes)."""
     first = b""
     while len(first) < _PEEK_BYTES:
         more = stream.read(_PEEK_BYTES - len(first))
@@ -344,10 +347,10 @@ def open_decompressed(stream: BinaryIO, source: str, min_prefetch_bytes: int = _
     location = _file_range(stream)
     large = location is not None and location[2] - location[1] >= min_prefetch_bytes
     first, stream = _peek(stream)
-    for magic, (kind, opened) in _COMPRESSIONS.items():
+    for magic, (kind, open_content) in _COMPRESSIONS.items():
         if first.startswith(magic):
             try:
-                unpacked = _DecompressedStream(opened(stream, magic), kind, source)
+                unpacked = _DecompressedStream(open_content(stream, magic), kind, source)
                 first, stream = _peek(cast(BinaryIO, io.BufferedReader(_prefetched(unpacked) if large else unpacked)))
             except ImportError as error:  # Python was built without the library, or a package is missing
                 reason = f"this Python cannot read that ({error})"

@@ -299,7 +299,10 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[RunIdentity |
 
 
 def _parse_completion(line: bytes) -> CompleteOutput | None:
-    """Parse the last line of a journal. Returns None if the line does not record a complete output."""
+    """Parse the last line of a journal. Returns None if the line does not record a complete output.
+
+    Raises `ValueError` or `TypeError` if it records files that are not valid.
+    """
     import json
 
     value = json.loads(line)
@@ -314,6 +317,7 @@ def _parse_completion(line: bytes) -> CompleteOutput | None:
 
 
 def _data_is_on_disk(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
+    """Return whether the files hold all text up to the mark. files: entries of the last trusted mark (`Mark.files`)"""
     return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
 
 

@@ -102,7 +102,7 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.FASTA
     if first.startswith(b"@") and b"\n+" in body and not _is_row_of_header(first, second):
         return FileKind.FASTQ
-    if body.removeprefix(b'"').startswith(b"##fileformat=VCF"):  # spreadsheets may write quotes, which is said where lines are checked
+    if body.removeprefix(b'"').startswith(b"##fileformat=VCF"):  # the reader of VCF refuses quotes that a spreadsheet has written
         return FileKind.VCF
     if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
         return FileKind.VCF_WITHOUT_VERSION
@@ -142,6 +142,7 @@ def _first_zip_member(start: bytes) -> bytes:
 
 
 def _names_pairs(titles: list[bytes]) -> bool:
+    """Return whether these are the titles of a list of pairs."""
     names = [title.decode("utf-8", "replace").lower() for title in titles]
     if tuple(names[:2]) not in OTHER_PAIR_TITLES:
         return {"query", "target"} <= set(names)
@@ -150,6 +151,7 @@ def _names_pairs(titles: list[bytes]) -> bool:
 
 
 def _cells(first: bytes, second: bytes) -> list[bytes]:
+    """Return the cells of a file's first line, split at the delimiter that fits both lines."""
     delimiter = delimiter_of(first, second).encode()
     return [cell.strip(b'" ') for cell in first.split(delimiter)]
 

@@ -1,4 +1,4 @@
-"""A stream that remembers where it is and what it has read last."""
+"""A stream that records its position and the last byte read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BUFFER_BYTES = 1 << 20
 
 
 class WatchedStream(io.RawIOBase):
-    """Stream that remembers its position and the last byte read.
+    """Stream that records its position and the last byte read.
 
     position: position of the next byte
     """
@@ -46,8 +46,8 @@ CUT_NOTE = "the last line has no line end, so it may be cut"
 
 
 def watch_line_end(stream: BinaryIO, text: BinaryIO) -> tuple[BinaryIO, WatchedStream | None]:
-    """Return (text, the stream below it, which knows whether what was read ends with a line end; None for a regular file, which ends where
-    its writer wanted).
+    """Return (text; the stream below it, which records whether what was read ends with a line end, or None for a regular file, which is
+    taken to be complete).
 
     stream: the input
     text: its decompressed text
