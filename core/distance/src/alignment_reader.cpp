@@ -323,7 +323,7 @@ void AlignmentReader::call(int64_t site, uint8_t code, uint8_t letter) {
   const auto k = static_cast<size_t>(site);
   if (reference_[k] == kUnknown) reference_[k] = code;
   if (reference_[k] == code) {
-    letters_[k] = letter;  // in the case that recent rows use here
+    letters_[k] = letter;  // upper or lower case, as in the latest row
     return;
   }
   flags_[k] |= kVaries;
@@ -381,11 +381,11 @@ void AlignmentReader::end_record() {
 }
 
 void AlignmentReader::end_translated(Row& row) {
-  Likeness likeness;
+  RowComparison comparison;
   for (int64_t start = 0; start < length_; start += kBlock)
-    compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), likeness);
-  records_.called.push_back(length_ - likeness.missing);
-  if (likeness.differences * kDifferenceBytes + (likeness.edges / 2 + 1) * kRunBytes >= length_) {
+    compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), comparison);
+  records_.called.push_back(length_ - comparison.missing);
+  if (comparison.differences * kDifferenceBytes + (comparison.edges / 2 + 1) * kRunBytes >= length_) {
     dense_.store(current_, row);
     return;
   }

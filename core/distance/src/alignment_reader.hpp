@@ -78,7 +78,7 @@ class AlignmentReader {
 
   // Takes over the reference of another reader, which has read at least one record, for the rows to come.
   void follow(const AlignmentReader& first);
-  // Merges what another reader, which has followed this one, has found out about the sites.
+  // Adds the reference and the flags of another reader, which has followed this one.
   void merge(const AlignmentReader& other);
   // Frees memory that only reading needs, until the next `follow`.
   void release_buffers();

@@ -9,7 +9,7 @@ namespace gpualign {
 
 namespace {
 
-constexpr int64_t kRecordsOfChunk = 8, kChunksOfThread = 8;
+constexpr int64_t kRecordsPerChunk = 8, kChunksPerThread = 8;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ int AlignmentScanner::begin(int file, int64_t start, int64_t stop, int64_t chunk
   }
   // Text of a chunk before its first record is read in vain, so a chunk has several records, if that still leaves several chunks per
   // thread.
-  const int64_t size = std::max(chunk, std::min(kRecordsOfChunk * length(), (stop - at) / (kChunksOfThread * threads)));
+  const int64_t size = std::max(chunk, std::min(kRecordsPerChunk * length(), (stop - at) / (kChunksPerThread * threads)));
   while (at < stop && file_->refused < 0) add(size);
   file_->bounds.push_back(at);
   const int64_t chunks_left = static_cast<int64_t>(file_->chunks.size()) - file_->next;

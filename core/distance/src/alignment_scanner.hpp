@@ -1,11 +1,11 @@
-// Reads a multiple alignment, equal rows of letters, and stores the differences between rows. So thousands of bacterial genomes fit into
-// memory, and sites at which all rows agree are known without a second pass.
+// Reads a multiple alignment, rows of letters of the same length, and stores the differences between rows, so that thousands of bacterial
+// genomes fit into memory, and sites at which all rows agree are known without a second pass.
 //
 // A regular file is read by several threads. Each has a reader (alignment_reader.hpp) and takes one chunk after another; a record belongs
 // to the chunk in which it begins. The result does not depend on which reader has read what:
 //   - Ids, calls and their numbers are put in the order of the chunks, which is that of the file.
-//   - A row is stored by its differences from the reference of its own reader and restored from the same. So its calls are those of the
-//     file, whatever the reference is; only the memory that rows take depends on it.
+//   - A row is stored as its differences from the reference of its own reader, and restored from the same reference. Its calls are
+//     therefore those of the file, whatever the reference is; only the memory that rows take depends on it.
 //   - A site varies if two rows have different calls there. If both are of one reader, it has flagged the site, since one of the two
 //     differs from its reference. If they are of different readers, consider the two references, which are calls of some rows: if they
 //     differ, the site varies and is flagged when readers are merged; if they are equal, one of the two rows differs from it, and its
@@ -80,7 +80,7 @@ class AlignmentScanner {
 
   uint8_t table_[256];
   DenseRows dense_;
-  std::vector<std::unique_ptr<AlignmentReader>> readers_;  // the first one has the merged knowledge of all
+  std::vector<std::unique_ptr<AlignmentReader>> readers_;  // the first one has the merged reference and flags of all
   Records records_;
   std::unique_ptr<File> file_;
 };

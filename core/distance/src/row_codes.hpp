@@ -32,6 +32,7 @@ inline uint64_t load_word(const uint8_t* from) {
   return out;
 }
 
+// Returns whether kSkim bytes are equal.
 inline bool skim(const uint8_t* one, const uint8_t* other) {
   const Codes differing = (load(one) ^ load(other)) | (load(one + kLanes) ^ load(other + kLanes));
   uint64_t halves[2];
@@ -40,12 +41,12 @@ inline bool skim(const uint8_t* one, const uint8_t* other) {
 }
 
 // The comparison of some sites of a row with the reference: calls that differ, starts and ends of missing calls, and missing calls.
-struct Likeness {
+struct RowComparison {
   int64_t differences = 0, edges = 0, missing = 0;
 };
 
 // Compares a row with the reference, sets the reference at sites where it was unknown, and flags sites.
-inline void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference, uint8_t* flags, Likeness& likeness) {
+inline void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference, uint8_t* flags, RowComparison& comparison) {
   int64_t k = first;
   Codes differences{}, edges{}, absent{};
   for (; k + kLanes <= last; k += kLanes) {
@@ -59,16 +60,16 @@ inline void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* re
     absent -= missing;
     if (k) edges -= (Codes)(missing != (Codes)(load(row + k - 1) == kMissing));
   }
-  likeness.differences += sum(differences);
-  likeness.edges += sum(edges);
-  likeness.missing += sum(absent);
+  comparison.differences += sum(differences);
+  comparison.edges += sum(edges);
+  comparison.missing += sum(absent);
   for (; k < last; k++) {
     const bool missing = row[k] == kMissing, unknown = reference[k] == kUnknown, differs = !missing && !unknown && row[k] != reference[k];
     if (unknown && !missing) reference[k] = row[k];
     flags[k] = static_cast<uint8_t>(flags[k] | (differs ? kVaries : 0) | (missing ? kHasMissing : 0));
-    likeness.differences += differs;
-    likeness.missing += missing;
-    likeness.edges += k && missing != (row[k - 1] == kMissing);
+    comparison.differences += differs;
+    comparison.missing += missing;
+    comparison.edges += k && missing != (row[k - 1] == kMissing);
   }
 }
 
