@@ -26,7 +26,7 @@ struct AlleleRow {
   std::vector<int64_t> others;  // indices of cells that are neither a number of up to nine digits nor a missing allele
 };
 
-// Reads a cell of up to nine digits and nothing else, as most are. Returns whether it is one.
+// Reads the number of a cell that consists of one to nine digits, as most cells do. Returns false for any other cell.
 inline bool read_digits(const char* from, const char* to, uint32_t& number) {
   if (from == to || to - from > 9) return false;
   uint32_t value = 0;
@@ -55,9 +55,9 @@ inline bool read_allele(Cell cell, const MissingAlleles& missing, uint32_t& numb
   return read_digits(cell.text, cell.text + cell.size, number);
 }
 
-// Reads the cells of a line from byte `at` on. out: one number per column that is read.
+// Reads the cells of a line from byte `at` on. out[width]: one number per column that is read.
 inline AlleleRow read_alleles(const char* at, const char* end, char separator, const std::vector<uint8_t>& columns,
-                              const MissingAlleles& missing, uint32_t* out, int64_t room, Decimals& decimals) {
+                              const MissingAlleles& missing, uint32_t* out, int64_t width, Decimals& decimals) {
   AlleleRow row;
   std::vector<Decimal> decimals_here;
   row.line = each_cell(at, end, separator, columns, [&](int64_t place, int64_t, const char* from, const char* to) {
@@ -69,9 +69,9 @@ inline AlleleRow read_alleles(const char* at, const char* end, char separator, c
     row.numbers += number != kNoAllele;
     row.beyond += number > 2 && number != kNoAllele;
     if (number == 0) row.zeros++, number = kNoAllele;
-    if (place < room) out[place] = number;
+    if (place < width) out[place] = number;
   });
-  if (!decimals_here.empty()) decimals.add(decimals_here, room, row.numbers - row.zeros);
+  if (!decimals_here.empty()) decimals.add(decimals_here, width, row.numbers - row.zeros);
   return row;
 }
 
@@ -134,21 +134,21 @@ inline void code_alleles(const uint32_t* numbers, int64_t samples, int64_t loci,
 inline void pack_alleles(const uint32_t* codes, int64_t samples, const int64_t* loci, int64_t count, int bits, bool called, int64_t first,
                          int64_t last, uint64_t* planes, int64_t words) {
   constexpr int64_t kSamples = 256;  // samples at a time, whose words stay in L1
-  uint64_t room[kSamples];
+  uint64_t packed[kSamples];
   for (int64_t start = first; start < last; start += kSamples) {
     const int64_t here = std::min(kSamples, last - start);
     for (int64_t w = 0; w < words; w++)
       for (int p = 0; p < bits + called; p++) {
-        std::fill(room, room + here, uint64_t{0});
+        std::fill(packed, packed + here, uint64_t{0});
         for (int64_t k = 64 * w; k < std::min(count, 64 * w + 64); k++) {
           const uint32_t* some = codes + loci[k] * samples + start;
           const int64_t shift = k - 64 * w;
           if (p < bits)
-            for (int64_t s = 0; s < here; s++) room[s] |= static_cast<uint64_t>(some[s] >> p & 1) << shift;
+            for (int64_t s = 0; s < here; s++) packed[s] |= static_cast<uint64_t>(some[s] >> p & 1) << shift;
           else
-            for (int64_t s = 0; s < here; s++) room[s] |= static_cast<uint64_t>(some[s] != kNoAllele) << shift;
+            for (int64_t s = 0; s < here; s++) packed[s] |= static_cast<uint64_t>(some[s] != kNoAllele) << shift;
         }
-        for (int64_t s = 0; s < here; s++) planes[(p * samples + start + s) * words + w] = room[s];
+        for (int64_t s = 0; s < here; s++) planes[(p * samples + start + s) * words + w] = packed[s];
       }
   }
 }

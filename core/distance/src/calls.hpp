@@ -81,19 +81,20 @@ class PlanePacker {
     for (size_t r = 0; r < run_count; r++) chosen_ += static_cast<size_t>(runs[r][1] - runs[r][0]);
     // If few codes are in any plane, searching for each of them is faster than looking up every site.
     for (int code = 0; code < 256; code++)
-      if (table[code]) codes_in_planes_[kinds_++] = static_cast<uint8_t>(code);
+      if (table[code]) codes_in_planes_[code_count_++] = static_cast<uint8_t>(code);
   }
 
   size_t chosen() const { return chosen_; }
 
+  // Packs the samples first .. last-1 into planes[count][samples][words].
   void pack(size_t first, size_t last, size_t samples, size_t count, size_t words, uint64_t* planes) const {
-    const bool as_it_is = !reference_ && run_count_ == 1 && chosen_ == sites_;
-    std::vector<uint8_t> room(as_it_is ? 0 : chosen_);
+    const bool takes_whole_rows = !reference_ && run_count_ == 1 && chosen_ == sites_;
+    std::vector<uint8_t> chosen_codes(takes_whole_rows ? 0 : chosen_);
     for (size_t s = first; s < last; s++) {
       const uint8_t* row = codes_ + s * sites_;
-      if (!as_it_is) {
-        choose(row, room.data());
-        row = room.data();
+      if (!takes_whole_rows) {
+        choose(row, chosen_codes.data());
+        row = chosen_codes.data();
       }
       pack_row(row, planes + s * words, samples * words, count, words);
     }
@@ -128,7 +129,7 @@ class PlanePacker {
       uint8_t last[64];
       if (here && here < 64) some = static_cast<const uint8_t*>(std::memcpy(last, some, here));
       const uint64_t valid = here ? ~uint64_t{0} >> (64 - here) : 0;
-      for (size_t k = 0; valid && k < kinds_; k++) {
+      for (size_t k = 0; valid && k < code_count_; k++) {
         const uint64_t equal = equal_codes(some, codes_in_planes_[k]) & valid;
         for (size_t p = 0; p < count; p++) bits[p] |= table_[codes_in_planes_[k]] >> p & 1 ? equal : 0;
       }
@@ -141,7 +142,7 @@ class PlanePacker {
   const Run* runs_;
   size_t run_count_;
   const uint8_t *reference_, *table_;
-  size_t chosen_ = 0, kinds_ = 0;
+  size_t chosen_ = 0, code_count_ = 0;
   uint8_t codes_in_planes_[256];
 };
 

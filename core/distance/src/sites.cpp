@@ -84,7 +84,7 @@ class CallParser {
   std::tuple<int64_t, int64_t, bool> parse(nb::bytes line, int64_t start, Output<uint8_t, 1> out) {
     if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
     const char* text = line.c_str();
-    const int64_t room = static_cast<int64_t>(out.shape(0));
+    const int64_t width = static_cast<int64_t>(out.shape(0));
     uint8_t* const row = out.data();
     int64_t bad = -1;
     decimals_here_.clear();
@@ -94,15 +94,15 @@ class CallParser {
       const uint8_t code = to - from == 1 ? table_[static_cast<uint8_t>(*from)] : code_of(Cell(from, to), table_, missing_, point);
       if (point && code != kMissing) decimals_here_.push_back({point, place, code == 0});
       if (code == kBad && bad < 0) bad = column;
-      if (place < room) row[place] = code;
+      if (place < width) row[place] = code;
     };
     const LineCells cells = each_cell(text + start, text + line.size(), separator_, columns_, take);
     if (cells.not_empty >= 0 && (bad < 0 || cells.not_empty < bad)) bad = cells.not_empty;
     if (bad < 0 && !decimals_here_.empty()) {  // a line with a bad cell may be parsed again, as a line of alleles
       const auto is_number = [](uint8_t code) { return code != 0 && code != kMissing; };
-      decimals_.add(decimals_here_, room, std::count_if(row, row + std::min(cells.taken, room), is_number));
+      decimals_.add(decimals_here_, width, std::count_if(row, row + std::min(cells.taken, width), is_number));
     }
-    return {cells.cells, bad, count_codes_of_row(row, std::min(cells.taken, room), counts_)};
+    return {cells.cells, bad, count_codes_of_row(row, std::min(cells.taken, width), counts_)};
   }
 
   std::vector<int64_t> counts() const { return {counts_, counts_ + 256}; }

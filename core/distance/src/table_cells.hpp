@@ -44,9 +44,9 @@ struct Cell {
   }
 };
 
-// Counts of integers other than 0 that are written as decimals.
+// An integer that is written as a decimal.
 struct Decimal {
-  char point;
+  char point;     // '.' or ','
   int64_t place;  // column read
   bool is_zero;
 };
