@@ -45,7 +45,7 @@ class ChromosomeIntervals:
     def covered_mask(self, positions: PositionArray) -> npt.NDArray[np.bool_]:
         """Return a mask of the positions that lie in an interval: bool[positions]."""
         order = np.argsort(self.starts, kind="stable")
-        # Of the intervals that start at a place or before it, one covers the place if the one that reaches farthest does.
+        # If any of the intervals that start at or before a position covers it, the one that reaches farthest does.
         farthest = np.maximum.accumulate(self.stops[order])
         last = np.searchsorted(self.starts[order], positions, side="right") - 1
         covered: npt.NDArray[np.bool_] = (last >= 0) & (positions < farthest[np.maximum(last, 0)])
@@ -74,7 +74,7 @@ class GenomicIntervals:
 
 
 class _IntervalCollector:
-    """Collects intervals in input order, as rows of numbers."""
+    """Collects intervals in input order, as compact arrays of numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, array[int]] = {}

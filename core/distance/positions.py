@@ -26,7 +26,7 @@ class Positions(Protocol):
         """
 
     def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
-        """Return those chromosomes of the intervals on which the input has no site."""
+        """Return the chromosomes of the intervals on which the input has no site."""
 
 
 @dataclass(frozen=True)

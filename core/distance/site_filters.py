@@ -68,52 +68,55 @@ def filter_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
 
     panel_bytes: memory for the calls that are examined in one step, in bytes
     """
-    read, out, absent = source.site_count, dict[str, int](), dict[str, list[str]]()
-    by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
-    if by_place:
+    input_site_count, removed, absent = source.site_count, dict[str, int](), dict[str, list[str]]()
+    interval_filters = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
+    if interval_filters:
         positions = source.site_positions()
         if positions is None:
             raise InputError(
-                f"{parameter(by_place[0][0])} needs the positions of sites, but sites of tables and arrays have none: leave out"
+                f"{parameter(interval_filters[0][0])} needs the positions of sites, but sites of tables and arrays have none: leave out"
                 " columns, or give an alignment, VCF, BCF or a PLINK fileset"
             )
-        passing = np.ones(read, dtype=bool)
-        for name, intervals in by_place:
+        passing = np.ones(input_site_count, dtype=bool)
+        for name, intervals in interval_filters:
             covered = positions.covered_mask(intervals)
             if names := positions.absent_chromosomes(intervals):
                 absent[intervals.source] = names
-            out[name] = int(np.count_nonzero(passing & (covered if name == "mask" else ~covered)))
-            passing &= ~covered if name == "mask" else covered
+            passes = ~covered if name == "mask" else covered
+            removed[name] = int(np.count_nonzero(passing & ~passes))
+            passing &= passes
         source = source.select_sites(passing)
-    shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
+    count_filters = [(name, minimum) for name, minimum in (("core", filters.core), ("maf", filters.maf)) if minimum is not None]
     if filters.maf is not None and source.kind in (CallKind.ALLELE, CallKind.DOSAGE):
         maf, core = parameter("maf"), parameter("core")
         raise InputError(
             f"{maf} is for genotypes 0, 1, 2 and for letters; these are {source.kind.value}. {core} chooses sites by their calls"
         )
-    out |= {name: 0 for name, _ in shares}
-    if shares and source.site_count:
+    removed |= {name: 0 for name, _ in count_filters}
+    if count_filters and source.site_count:
         counts = source.count_per_site(filters.maf is not None, panel_bytes, workers)
         passing = np.ones(source.site_count, dtype=bool)
-        for name, share in shares:
+        for name, minimum in count_filters:
             passes = (
-                counts.call_counts >= _min_count(share, source.samples.row_count) if name == "core" else _sites_with_min_maf(counts, share)
+                counts.call_counts >= _min_count(minimum, source.samples.row_count)
+                if name == "core"
+                else _sites_with_min_maf(counts, minimum)
             )
-            out[name] = int(np.count_nonzero(passing & ~passes))
+            removed[name] = int(np.count_nonzero(passing & ~passes))
             passing &= passes
         source = source.select_sites(passing)
-    return source, FilterResult(read, out, absent)
+    return source, FilterResult(input_site_count, removed, absent)
 
 
-def _min_count(share: Fraction, whole: int) -> int:
-    """Return the fraction `share` of `whole`, rounded up. The result is at least 1 unless `share` is 0."""
-    return max(math.ceil(share * whole), 1 if share else 0)
+def _min_count(fraction: Fraction, total: int) -> int:
+    """Return this fraction of `total`, rounded up. The result is at least 1 unless the fraction is 0."""
+    return max(math.ceil(fraction * total), 1 if fraction else 0)
 
 
 def _sites_with_min_maf(counts: SiteCounts, min_frequency: Fraction) -> npt.NDArray[np.bool_]:
     """Return a mask of the sites whose second most common allele has at least this frequency: bool[sites]."""
     assert counts.minor_allele_counts is not None
-    wholes, places = np.unique(counts.allele_counts, return_inverse=True)
-    smallest = np.array([_min_count(min_frequency, whole) for whole in wholes.tolist()], dtype=np.int64)
-    frequent: npt.NDArray[np.bool_] = counts.minor_allele_counts >= smallest[places]
+    totals, places = np.unique(counts.allele_counts, return_inverse=True)
+    minimums = np.array([_min_count(min_frequency, total) for total in totals.tolist()], dtype=np.int64)
+    frequent: npt.NDArray[np.bool_] = counts.minor_allele_counts >= minimums[places]
     return frequent
