@@ -64,7 +64,7 @@ class _DetectedInput:
     stream: the decompressed file
     joins_previous: whether the input belongs to the same set as the previous one
     plain_text: location of the same bytes in a file; None if the input had to be decompressed
-    watched: the stream below `stream`, which knows whether the text ended with a line; None for regular files and binary formats
+    watched: the stream below `stream`, which records whether the text ends with a line end; None for regular files and binary formats
     """
 
     path: str | None
@@ -208,7 +208,7 @@ def _read_detected(
     warn: Callable[[str], None],
     threads: int,
 ) -> Source:
-    """Read inputs as `read_calls` does. detected: receives each input once its format is known"""
+    """Read inputs as `read_calls` does. detected: list to which each input is added once its format is known"""
 
     def detect(file: CallFile) -> _DetectedInput:
         detected.append(_detect_format(file))
@@ -219,31 +219,30 @@ def _read_detected(
     _check_options(options, first)
     others = (_require_alike(detect(file), first) for file in opened)
     if first.kind is InputKind.ALIGNMENT:
-        texts = (_as_alignment(known, files, warn) for known in chain([first], others))
+        texts = (_as_alignment(one, files, warn) for one in chain([first], others))
         return read_alignments(texts, options, memory, files.new_scratch, threads)
-    known = [first, *others]
-    if first.kind is InputKind.FILESET:
-        return read_bed_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
-    if first.kind is InputKind.FILESET2:
-        return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
+    alike = [first, *others]
+    if first.kind in (InputKind.FILESET, InputKind.FILESET2):
+        read_filesets = read_bed_filesets if first.kind is InputKind.FILESET else read_pgen_filesets
+        paths = [Path(one.path) for one in alike if one.path is not None]
+        return read_filesets(paths, options.allow_duplicates, options.nonfounders)
     if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.readers.vcf import read_variants
 
-        paths = [(_path_for_library(k, files), k.source) for k in known]
-        return read_variants(paths, options.allow_duplicates, memory, files.new_scratch, warn)
-    return read_tables([(k.stream, k.source) for k in known], options, memory, files.new_scratch, warn)
+        named_paths = [(_path_for_library(one, files), one.source) for one in alike]
+        return read_variants(named_paths, options.allow_duplicates, memory, files.new_scratch, warn)
+    return read_tables([(one.stream, one.source) for one in alike], options, memory, files.new_scratch, warn)
 
 
-def _as_alignment(known: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
+def _as_alignment(file: _DetectedInput, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
     """Return the text of an alignment, converted to FASTA if it has another format."""
-    if known.format is FileKind.FASTA:
-        return AlignmentText(known.stream, known.source, known.plain_text, known.joins_previous)
+    if file.format is FileKind.FASTA:
+        return AlignmentText(file.stream, file.source, file.plain_text, file.joins_previous)
     from gpualign.core.distance.readers.alignment_formats import as_fasta
 
-    assert known.format is not None
-    return AlignmentText(
-        as_fasta(known.stream, known.format, known.source, files.new_scratch, warn), known.source, None, known.joins_previous
-    )
+    assert file.format is not None
+    fasta = as_fasta(file.stream, file.format, file.source, files.new_scratch, warn)
+    return AlignmentText(fasta, file.source, None, file.joins_previous)
 
 
 def _require_alike(other: _DetectedInput, first: _DetectedInput) -> _DetectedInput:
@@ -280,13 +279,13 @@ def _check_options(options: CallOptions, file: _DetectedInput) -> None:
     options.check()
 
 
-def _path_for_library(known: _DetectedInput, files: ScratchFiles) -> str:
+def _path_for_library(file: _DetectedInput, files: ScratchFiles) -> str:
     """Return a path for a library that opens files itself and handles only gzip. Input compressed any other way, or readable only once, is
     first copied to a scratch file."""
-    path = known.path
+    path = file.path
     if path is not None and descriptor_of(path) is None and Path(path).is_file() and compression_of(path) in (None, "gzip"):
         return path
-    file, path = files.named_scratch(".vcf")
-    shutil.copyfileobj(known.stream, file, 1 << 20)
-    file.flush()
+    scratch, path = files.named_scratch(".vcf")
+    shutil.copyfileobj(file.stream, scratch, 1 << 20)
+    scratch.flush()
     return path
