@@ -23,7 +23,7 @@ def begins_block(header: bytes) -> bool:
 
 
 class BgzfBlockStream(io.RawIOBase):
-    """Stream of the compressed bytes of a file that knows where its blocks end, as long as all members are blocks of BGZF."""
+    """Stream of the compressed bytes of a file. It records where blocks end, as long as all members are blocks of BGZF."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = cast(io.BufferedReader, stream)

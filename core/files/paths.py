@@ -105,7 +105,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
 
 
 def has_gzip_suffix(path: PurePath) -> bool:
-    """Return whether text written to this path is compressed, as its suffix says, in small or capital letters."""
+    """Return whether text written to this path is to be compressed: whether its suffix is .gz, in lower or upper case."""
     return path.suffix.lower() == ".gz"
 
 

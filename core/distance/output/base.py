@@ -1,4 +1,4 @@
-"""Distances as sinks receive them. The plan that a sink receives at the beginning is the samples."""
+"""What sinks of distances receive: `Samples` at the beginning, then distances, or numbers of near pairs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BandDistances:
 
     @property
     def completed_query_count(self) -> int:
-        """Number of a query. Once this band has been delivered, all pairs of the queries before it have been delivered, too."""
+        """Index of a query. Once this band has been delivered, all pairs of the queries before it have been, too."""
         return self.band.stop
 
 
@@ -47,7 +47,7 @@ class NearPairDistances:
     compared_sites: number of compared sites of each pair, int32; None: not requested
     too_few_sites_count: number of pairs, not included here, with too few compared sites for a distance
     undefined_count: number of additional pairs, not included here, for which the metric's formula has no value
-    completed_query_count: number of a query, or 0 if unknown. Once these pairs have been delivered, all pairs of the queries before it have
+    completed_query_count: index of a query, or 0 if unknown. Once these pairs have been delivered, all pairs of the queries before it have
         been, too
     """
 

@@ -54,8 +54,8 @@ _AMINO_ACID_ONLY_LETTERS = b"EFILPQefilpq"
 class AlignmentSource:
     """The rows of alignments as a source of calls; implements `base.Source`.
 
-    The rows know at which sites calls differ or are missing among all of them. In a subset of the rows, calls cannot differ or be missing
-    at any other site, so only these sites are examined.
+    `AlignedRows` lists the sites at which calls differ or are missing in any row. In a subset of the rows, calls cannot differ or be
+    missing at any other site, so only these sites are examined.
 
     rows: the rows
     source: name for messages

@@ -78,7 +78,7 @@ def mark_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]
 def positions_of(fileset: Fileset, place_format: str) -> VariantPositions:
     """Return the positions of the sites. Raises `InputError` for text that is not a position.
 
-    place_format: format string for messages that tells where a site is; {} is the site's number
+    place_format: format string for the location of a site, for messages; {} is the site's number
     """
     sites = []
     for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):

@@ -70,8 +70,10 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
     """
     if one.scheme is not other.scheme:
         kinds = {SiteScheme.TITLES: "a table", SiteScheme.RECORDS: "VCF", SiteScheme.VARIANTS: "a PLINK fileset"}
-        theirs, ours = kinds[other.scheme], kinds[one.scheme]
-        raise InputError(f"{other_source} has the sites of {theirs}, {one_source} those of {ours}; two inputs must be of one kind")
+        raise InputError(
+            f"{other_source} has the sites of {kinds[other.scheme]}, {one_source} those of {kinds[one.scheme]}; two inputs must be of one"
+            " kind"
+        )
     if len(one.names) != len(other.names) and one.scheme is not SiteScheme.TITLES:
         raise InputError(f"{other_source}: {len(other.names):,} sites, {one_source} has {len(one.names):,}; sites must be the same")
     if one.scheme is SiteScheme.VARIANTS:
@@ -84,8 +86,11 @@ def match_sites(one: SiteNames, other: SiteNames, one_source: str, other_source:
     are_same = are_same_titled if one.scheme is SiteScheme.TITLES else are_same_record
     for k, (a, b) in enumerate(zip_longest(one.names, other.names, fillvalue=())):
         if a != b and not are_same(a, b):
-            theirs, ours, what = _format(b, one.scheme), _format(a, one.scheme), "sites and alleles" if max(len(a), len(b)) > 1 else "sites"
-            raise InputError(f"{other_source}: site {k + 1} is {theirs}, in {one_source} it is {ours}; {what} must be the same")
+            what = "sites and alleles" if max(len(a), len(b)) > 1 else "sites"
+            raise InputError(
+                f"{other_source}: site {k + 1} is {_format(b, one.scheme)}, in {one_source} it is {_format(a, one.scheme)}; {what} must be"
+                " the same"
+            )
     pairs = zip(one.names, other.names, strict=True)
     if one.scheme is SiteScheme.TITLES:
         return SiteNames(one.scheme, [_merge_alleles(a, b, 1) if len(a) == len(b) else max(a, b, key=len) for a, b in pairs]), None
@@ -137,12 +142,17 @@ def _are_same_alleles(some: SiteName, others: SiteName) -> bool:
 
 
 def _merge_alleles(a: SiteName, b: SiteName, first: int, is_swapped: bool = False) -> SiteName:
-    """Return the name `a` with alleles that only `b` knows. first: part of a name at which alleles begin"""
+    """Return the name `a` with its unknown alleles replaced by those of `b`.
+
+    first: index of the first allele in a name
+    is_swapped: whether `b` has the alleles in reverse order
+    """
     alleles = b[: first - 1 : -1] if is_swapped else b[first:]
-    return (*a[:first], *(theirs if mine in _UNKNOWN_ALLELES else mine for mine, theirs in zip(a[first:], alleles, strict=True)))
+    return (*a[:first], *(other if allele in _UNKNOWN_ALLELES else allele for allele, other in zip(a[first:], alleles, strict=True)))
 
 
 def _format(name: SiteName, scheme: SiteScheme) -> str:
+    """Return a name as text, for messages. name: may be (), for a site that an input lacks"""
     if not name:
         return "nothing"
     if scheme is SiteScheme.TITLES:

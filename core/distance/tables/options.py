@@ -45,8 +45,8 @@ class CallOptions:
         without `all_letters`
     compared_letters: letters of an alignment that are calls; None: decided by `all_letters`, `gaps_missing` and the text
     known_hashes: hashes of alleles that are numbered already, in this order
-    known_cells: cells of the tables beside which others are read; None: there are none
-    beside_set: whether the options are those of a set of samples, whose tables had the columns to ignore
+    known_cells: cells of the tables of a set beside which others are read; None: there are none
+    beside_set: whether the options are those of a set of samples, so that columns to ignore may occur in the set's own tables only
     """
 
     transpose: bool = False

@@ -50,12 +50,12 @@ _NUMBERED_WORD_PATTERN = re.compile(r"(?:pheno|phenotype|trait|covar|covariate)[
 _PEDIGREE_TITLES = frozenset(("pat", "mat", "father", "mother", "sire", "dam"))
 _MAX_PEDIGREE_COLUMNS = 12
 _FAMILY_TITLES = frozenset(("fid", "iid", "#fid", "#iid"))
-"""Titles of parents, and titles of ids beside which they are the parents' and not genes'."""
+"""Titles of columns of parents, some of which are also genes, and titles of ids: beside these, the former are parents."""
 
 _FIELD_TRIAL_TITLES = frozenset(("block", "plot", "tray"))
 _SNP_ADDRESS_TITLES = frozenset(("t250", "t100", "t50", "t25", "t10", "t5", "t2", "t0"))
 _SNP_ADDRESS_PATTERN = re.compile("t[0-9]+")
-"""Titles of the levels of SNP addresses, and the pattern of titles beside which they number sites."""
+"""Titles of the levels of SNP addresses, and the pattern of titles: if others match it, all of them number sites."""
 
 _COMBINED_WORD_LIST = """
 of the in at per by for and to from not min max perc data info detail values gene genes genome core whole
@@ -88,7 +88,7 @@ _ADDITION_PATTERN = re.compile(r"^X\.{1,2}(?=[A-Za-z])|(?<=.)(?:\.[0-9]|[._][xy]
 have the title; databases write the scheme in brackets."""
 
 _LIMIT_SIGNS = frozenset("<>")
-"""Signs in titles such as `contigs >= 500`, whose number is no part of a name."""
+"""Signs in titles such as `contigs >= 500`, whose number is not part of a name."""
 
 _NO_TITLE_PATTERN = re.compile(r"X\.[0-9]+|\.\.\.[0-9]+")
 """Pattern of what R writes for columns without a title."""
@@ -107,7 +107,7 @@ _NUMBER_PATTERN = re.compile(r"[0-9]+")
 _MIN_CONSECUTIVE_NUMBERS = 10
 
 _EXACT_TITLES = frozenset(("#", "%", "N°", "n°", "№", "DST", "SBT", "SIT"))
-"""Metadata titles without words (# for a number, % for a percentage), or of words that only in capitals are not genes."""
+"""Metadata titles without words (# for a number, % for a percentage), and words that are genes unless they are in capitals."""
 _SITE_COLUMN_WORD_LIST = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
 allele1 allele2
