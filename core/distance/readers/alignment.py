@@ -289,14 +289,7 @@ def read_alignments(
         if files and not text.joins_previous and compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
             raise _proteins_error(files, options)
         try:
-            if text.plain_text is not None:
-                _read_file(scanner, text.plain_text, threads, chunk_bytes)
-            else:
-                data = data if text is first else text.stream.read(_FEED_BYTES)
-                while data:
-                    scanner.feed(data)
-                    data = text.stream.read(_FEED_BYTES)
-            scanner.finish()
+            _scan_text(scanner, text, data if text is first else b"", threads, chunk_bytes)
         except InputError:
             raise
         except RuntimeError as error:
@@ -375,8 +368,18 @@ def _names_of_sets(ids: list[str], files: Sequence[_FileRecords], allow_duplicat
     return names_of_sets
 
 
-def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int, chunk_bytes: int) -> None:
-    """Read the records of a regular file with several threads."""
-    readers = scanner.begin(text.descriptor, text.start, text.stop, chunk_bytes, threads)
-    with closing(ThreadPool(readers)) as workers:
-        workers.repeat(scanner.read_some)
+def _scan_text(scanner: _sites.AlignmentScanner, text: AlignmentText, first_bytes: bytes, threads: int, chunk_bytes: int) -> None:
+    """Read the records of a file, with several threads if it is a regular file.
+
+    first_bytes: what has been read from its stream already
+    """
+    if (where := text.plain_text) is not None:
+        readers = scanner.begin(where.descriptor, where.start, where.stop, chunk_bytes, threads)
+        with closing(ThreadPool(readers)) as workers:
+            workers.repeat(scanner.read_some)
+    else:
+        data = first_bytes or text.stream.read(_FEED_BYTES)
+        while data:
+            scanner.feed(data)
+            data = text.stream.read(_FEED_BYTES)
+    scanner.finish()
