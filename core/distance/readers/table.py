@@ -72,7 +72,7 @@ def read_tables(
     names = [_site_names(table, kind) for table in tables]
     if len(tables) > 1:
         match_sites(names[0], names[1], tables[0].source, tables[1].source)
-    decode = None if cells is None else _decoder(cells)
+    decode = None if cells is None else _decoding_table(cells)
     for table in tables:
         _warn_about_ignored_parts(table, warn)
         if (report := describe_repeated_sites(table.site_titles)) is not None:
@@ -109,7 +109,7 @@ def _site_names(table: TableRows, kind: CallKind) -> SiteNames:
     return SiteNames(SiteScheme.TITLES, [(title, *alleles) for title, alleles in zip(table.site_titles, named or repeat(()), strict=False)])
 
 
-def _decoder(cells: CellCodes) -> Codes | None:
+def _decoding_table(cells: CellCodes) -> Codes | None:
     """Return the code for each raw code, or None if all raw codes that occur are codes already."""
     seen = np.flatnonzero(cells.counts)
     return None if (cells.codes[seen] == seen).all() else cells.codes
@@ -139,6 +139,23 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
     if beside is not None and known and beside.has_calls and beside.are_letters is not letters:
         kinds = ("letters", "numbers") if letters else ("numbers", "letters")
         raise InputError(f"{known[0].source} holds {kinds[0]}, {beside.source} {kinds[1]}; samples of a set are of one kind")
+    coding = _decide_coding(tables, options, letters, warn)
+    if coding.kind is CallKind.NUCLEOTIDE and options.type is TableType.AUTO:
+        for table in tables:
+            if (report := describe_ambiguity_letters(table.counts)) is not None:
+                warn(f"{table.source}: {report}")
+    counts = np.sum([table.counts for table in tables], axis=0)
+    return coding.kind, CellCodes(letters, counts, coding.codes)
+
+
+def _decide_coding(tables: Sequence[TableRows], options: CallOptions, letters: bool, warn: WarnFunction) -> Coding:
+    """Return the meaning of the raw codes of all tables together, and of the set beside which they are read, if any.
+
+    letters: whether the cells are letters instead of numbers
+
+    Raises `InputError` if the raw codes that occur do not determine their meaning, or if one of them is not a call.
+    """
+    beside = options.known_cells
 
     def coding_of(some: Sequence[TableRows]) -> Coding:
         counts = np.sum([table.counts for table in some], axis=0)
@@ -160,15 +177,7 @@ def _decide_kind_and_codes(tables: Sequence[TableRows], alleles: AlleleCells, wa
     if coding.assumption_note is not None:
         noted = next((table for table in tables if coding_of([table]).assumption_note == coding.assumption_note), tables[0])
         warn(f"{noted.source}: {coding.assumption_note}")
-    for table in tables:
-        if (
-            coding.kind is CallKind.NUCLEOTIDE
-            and options.type is TableType.AUTO
-            and (report := describe_ambiguity_letters(table.counts)) is not None
-        ):
-            warn(f"{table.source}: {report}")
-    counts = np.sum([table.counts for table in tables], axis=0)
-    return coding.kind, CellCodes(letters, counts, coding.codes)
+    return coding
 
 
 def _refuse_two_codings(tables: Sequence[TableRows], beside: CellCodes | None) -> None:
