@@ -23,7 +23,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import field
-from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -138,26 +137,10 @@ def parse_sample_set(commit: Commit) -> SampleSet:
     sites, digest, reading = contents.get("site_count"), contents.get("digest"), contents.get("reading")
     if kind is None or type(sites) is not int or not 0 < sites < _MAX_SITES or not isinstance(digest, str) or not isinstance(reading, dict):
         raise DamagedFile("its contents have no valid kind, number of sites, digest or options")
-    array = partial(_read_array, commit)
     names = None if contents.get("names") is None else _parse_names(_read_json(commit, contents["names"]), sites)
-    stored = reference = None
-    if names is None:
-        reference = array(contents.get("reference"), "|u1", 1)
-        stored = array(contents.get("stored_sites"), "<u4", 1)
-        if len(reference) != sites or len(np.unique(stored)) != len(stored) or (stored >= sites).any():
-            raise DamagedFile("the sites of its planes are not columns of its alignment")
     dictionary = _parse_dictionary(commit, contents.get("dictionary"), kind, sites)
-    if (
-        isinstance(dictionary, CodeDictionary)
-        and reference is not None
-        and not {*np.unique(reference).tolist()} <= {MISSING, *dictionary.codes}
-    ):
-        raise DamagedFile("its reference holds a call that its dictionary lacks")
-    hashes = _read_json(commit, contents["hashes"]) if contents.get("hashes") is not None else []
-    if not isinstance(hashes, list) or any(not isinstance(one, str) for one in hashes):
-        raise DamagedFile("its hashes of alleles are not a list")
-    if isinstance(dictionary, AlleleDictionary) and (dictionary.numbers >= FIRST_HASH_NUMBER + len(hashes)).any():
-        raise DamagedFile("its dictionary of alleles names a hash that it lacks")
+    stored, reference = _read_alignment_sites(commit, sites, dictionary) if names is None else (None, None)
+    hashes = _read_hashes(commit, dictionary)
     try:
         cells = None if contents.get("cells") is None else CellCodes.from_json(contents["cells"])
     except ValueError:
@@ -170,7 +153,7 @@ def parse_sample_set(commit: Commit) -> SampleSet:
         raise DamagedFile("its planes are not those of its sites")
     counts = first_count, planes_sites
     segments = [_parse_segment(commit, entry, counts, dictionary.bits, sites, names is None) for entry in entries]
-    withdrawn = array(contents.get("withdrawn"), "<i8", 1)
+    withdrawn = _read_array(commit, contents.get("withdrawn"), "<i8", 1)
     rows = sum(len(segment.ids) for segment in segments)
     if len(withdrawn) and (withdrawn[0] < 0 or withdrawn[-1] >= rows or (np.diff(withdrawn) <= 0).any()):
         raise DamagedFile("it withdraws samples that it does not hold")
@@ -205,6 +188,27 @@ def _read_json(commit: Commit, entry: object) -> Any:
         return json.loads(_read_array(commit, entry, "|u1", 1).tobytes())
     except (ValueError, RecursionError):
         raise DamagedFile("a list of names is not JSON") from None
+
+
+def _read_alignment_sites(commit: Commit, sites: int, dictionary: CodeDictionary | AlleleDictionary) -> tuple[SiteIndices, Codes]:
+    """Return (sites that planes hold, reference) of an alignment of `sites` columns. Raises `DamagedFile` if they are not valid."""
+    reference = _read_array(commit, commit.contents.get("reference"), "|u1", 1)
+    stored = _read_array(commit, commit.contents.get("stored_sites"), "<u4", 1)
+    if len(reference) != sites or len(np.unique(stored)) != len(stored) or (stored >= sites).any():
+        raise DamagedFile("the sites of its planes are not columns of its alignment")
+    if isinstance(dictionary, CodeDictionary) and not {*np.unique(reference).tolist()} <= {MISSING, *dictionary.codes}:
+        raise DamagedFile("its reference holds a call that its dictionary lacks")
+    return stored, reference
+
+
+def _read_hashes(commit: Commit, dictionary: CodeDictionary | AlleleDictionary) -> list[str]:
+    """Return the hashes of alleles. Raises `DamagedFile` if they are not valid, or if the dictionary names one that is not among them."""
+    hashes = _read_json(commit, commit.contents["hashes"]) if commit.contents.get("hashes") is not None else []
+    if not isinstance(hashes, list) or any(not isinstance(one, str) for one in hashes):
+        raise DamagedFile("its hashes of alleles are not a list")
+    if isinstance(dictionary, AlleleDictionary) and (dictionary.numbers >= FIRST_HASH_NUMBER + len(hashes)).any():
+        raise DamagedFile("its dictionary of alleles names a hash that it lacks")
+    return hashes
 
 
 def _parse_names(described: object, sites: int) -> SiteNames:
