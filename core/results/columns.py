@@ -337,9 +337,12 @@ FIELDS: dict[str, Field] = {
         annotation_field("organism", "organism of the target: OS= in the titles of UniProt"),
         annotation_field("taxid", "NCBI number of the target's organism: OX= in the titles of UniProt"),
         annotation_field("gene", "gene of the target: GN= in the titles of UniProt"),
-        _hit_field("bits", "bit score", lambda hits: hits.bit_score_column("{:.1f}".format, "nan"), HitBlock.bit_scores),
+        _hit_field("bits", "bit score", lambda hits: hits.bit_score_column("{:.1f}".format, "nan"), lambda hits: hits.bit_scores),
         _hit_field(
-            "evalue", "hits this good that chance would give", lambda hits: hits.evalue_column("{:.3g}".format, "nan"), HitBlock.hit_evalues
+            "evalue",
+            "hits this good that chance would give",
+            lambda hits: hits.evalue_column("{:.3g}".format, "nan"),
+            lambda hits: hits.evalues,
         ),
     )
 }

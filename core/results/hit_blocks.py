@@ -150,44 +150,37 @@ class HitBlock(FrameBlock):
         return self._paths[0]
 
     def significance(self, pair: PairIndex) -> tuple[float, float] | None:
-        known = self._significance
-        return None if known is None else (float(known[0][pair]), float(known[1][pair]))
+        return None if self.search_space is None else (float(self.bit_scores[pair]), float(self.evalues[pair]))
 
     def bit_score_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
-        known = self._significance
-        return (
-            Column.constant(unknown_text)
-            if known is None
-            else text_column(StringColumn.from_strings([format_value(value) for value in known[0].tolist()]))
-        )
+        return self._formatted_column(self.bit_scores, format_value, unknown_text)
 
     def evalue_column(self, format_value: Callable[[float], str], unknown_text: str) -> Column:
-        known = self._significance
-        return (
-            Column.constant(unknown_text)
-            if known is None
-            else text_column(StringColumn.from_strings([format_value(value) for value in known[1].tolist()]))
-        )
+        return self._formatted_column(self.evalues, format_value, unknown_text)
 
+    def _formatted_column(self, values: Reals, format_value: Callable[[float], str], unknown_text: str) -> Column:
+        if self.search_space is None:
+            return Column.constant(unknown_text)
+        return text_column(StringColumn.from_strings([format_value(value) for value in values.tolist()]))
+
+    @cached_property
     def bit_scores(self) -> Reals:
-        """Return the bit score of each hit; NaN if unknown."""
-        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
+        """Bit score of each hit: float64[hits]; NaN if there is no search space."""
+        if self.search_space is None:
+            return np.full(len(self.hits), np.nan)
+        return self.search_space.parameters.bit_scores(self.hits.points)
 
-    def hit_evalues(self) -> Reals:
-        """Return the E-value of each hit; NaN if unknown."""
-        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
+    @cached_property
+    def evalues(self) -> Reals:
+        """E-value of each hit: float64[hits]; NaN if there is no search space."""
+        if self.search_space is None:
+            return np.full(len(self.hits), np.nan)
+        return hit_evalues(self.search_space, self.frame_sets, self.hits)
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.traced_paths is not None  # the detail of every column is requested
         return self.traced_paths
-
-    @cached_property
-    def _significance(self) -> tuple[Reals, Reals] | None:
-        """Bit scores and E-values of the hits; None if there is no search space."""
-        if self.search_space is None:
-            return None
-        return self.search_space.parameters.bit_scores(self.hits.points), hit_evalues(self.search_space, self.frame_sets, self.hits)
 
 
 def hit_evalues(search_space: SearchSpace, frame_sets: QueryTargetFrames, hits: Hits) -> Reals:
