@@ -35,7 +35,7 @@ from gpualign.core.output.matrix import MatrixSink
 from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.core.results.columns import description_fields, parse_fields
+from gpualign.core.results.columns import description_fields, detail_of, parse_fields
 from gpualign.core.results.filter import Filter
 from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.job import PairJob
@@ -279,8 +279,8 @@ def iter_pairs(
         alleles=alleles,
         resources=make_resources(device, threads, memory, executor),
     )
-    detail = max((column.detail for column in columns), key=list(Detail).index)
-    job, filter = _prepare_filtered_job(seqs, targets, options, group_pair_selector(groups, between, within, options), detail)
+    select_groups = group_pair_selector(groups, between, within, options)
+    job, filter = _prepare_filtered_job(seqs, targets, options, select_groups, detail_of(columns))
     blocks = result_blocks(job, options.identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:

@@ -209,7 +209,7 @@ class PairsSink:
             self.write_block(block, mask)
 
     def filtered_blocks(self, results: BandResults | NearPairResults | FilteredBlocks) -> Iterator[tuple[Block, Booleans | None]]:
-        """Return the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
+        """Yield the blocks of a band, each with a mask of the pairs that pass the filter (None: all of them)."""
         if isinstance(results, FilteredBlocks):
             yield from results.blocks
             return

@@ -195,6 +195,7 @@ class Block(ABC):
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
+        """Identity of each pair, from 0 to 1."""
         return fraction(*self.identity_ratios)
 
     @cached_property
@@ -254,15 +255,15 @@ class RectangleBlock(Block):
 
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         assert self.results.runs is not None  # likewise
-        unclear = (ambiguity_counts.query_counts[self._queries, None] > 0) | (ambiguity_counts.target_counts[None, self._targets] > 0)
-        which = np.nonzero(self.output_mask(unclear))
+        is_ambiguous = (ambiguity_counts.query_counts[self._queries, None] > 0) | (ambiguity_counts.target_counts[None, self._targets] > 0)
+        pairs = np.nonzero(self.output_mask(is_ambiguous))
         recounted: Statistics = self.statistics_from_engine.copy()
-        task, queries, targets = self.task, which[0] + self._queries.start, which[1] + self._targets.start
+        task, queries, targets = self.task, pairs[0] + self._queries.start, pairs[1] + self._targets.start
         if self.results.is_reverse_complement is not None:
             task = replace(task, queries=task.strands.sequences)
-            queries = 2 * queries + self.results.is_reverse_complement[which]
-        recounted[which] = _recount_listed_pairs(
-            ambiguity_counts, task, (queries, targets), self.statistics_from_engine[which], self.results.runs.select(which)
+            queries = 2 * queries + self.results.is_reverse_complement[pairs]
+        recounted[pairs] = _recount_listed_pairs(
+            ambiguity_counts, task, (queries, targets), self.statistics_from_engine[pairs], self.results.runs.select(pairs)
         )
         return recounted
 
@@ -359,10 +360,10 @@ class ListBlock(Block):
     def _recount_statistics(self, ambiguity_counts: AmbiguityCounts) -> Statistics:
         queries, targets = self.pair_record_indices
         counted, runs = self._paths
-        which = np.flatnonzero((ambiguity_counts.query_counts[queries] > 0) | (ambiguity_counts.target_counts[targets] > 0))
+        pairs = np.flatnonzero((ambiguity_counts.query_counts[queries] > 0) | (ambiguity_counts.target_counts[targets] > 0))
         recounted: Statistics = counted.copy()
-        recounted[which] = _recount_listed_pairs(
-            ambiguity_counts, self.task, (queries[which], targets[which]), counted[which], runs.select(which)
+        recounted[pairs] = _recount_listed_pairs(
+            ambiguity_counts, self.task, (queries[pairs], targets[pairs]), counted[pairs], runs.select(pairs)
         )
         return recounted
 
@@ -379,8 +380,8 @@ class ListBlock(Block):
         return np.ones(len(self.scores), dtype=np.bool_) if mask is None else mask
 
     def written_values(self, mask: Booleans | None, *values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        every = [np.broadcast_to(one, self.scores.shape) for one in values]
-        return every if mask is None else [one[mask] for one in every]
+        per_pair = [np.broadcast_to(one, self.scores.shape) for one in values]
+        return per_pair if mask is None else [one[mask] for one in per_pair]
 
     @property
     def target_record_numbers(self) -> Integers:

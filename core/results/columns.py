@@ -435,8 +435,8 @@ def parse_fields(
         raise InputError(f"{parameter('fields')} names no column; there are {', '.join(available)}")
     for name in names:
         if name not in available:
-            here = _FOREIGN_NAMES.get(name)
-            renamed = f" (it is {here} here)" if here in available else ""
+            own_name = _FOREIGN_NAMES.get(name)
+            renamed = f" (it is {own_name} here)" if own_name in available else ""
             others = f"there are {', '.join(available)}{'' if renamed else did_you_mean(name, available)}"
             raise InputError(f"{parameter('fields')}: no column is called {name!r}{renamed}; {others}")
         if names.count(name) > 1:

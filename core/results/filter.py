@@ -88,13 +88,13 @@ class Filter:
             mask[mask] = queries != targets
             queries, targets = block.written_record_numbers(mask)
         if self.lowest_identity is not None:
-            far: npt.NDArray[Any] = -block.identity_fraction[mask]
+            farness: npt.NDArray[Any] = -block.identity_fraction[mask]
         else:
-            far = block.scores[mask] if block.task.scoring.edit else -block.scores[mask].astype(np.int64)
-        order = np.lexsort((targets, far, queries))
+            farness = block.scores[mask] if block.task.scoring.edit else -block.scores[mask].astype(np.int64)
+        order = np.lexsort((targets, farness, queries))
         ordered = queries[order]
-        place = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
         chosen = np.zeros(len(order), dtype=np.bool_)
-        chosen[order] = place < limit
+        chosen[order] = rank < limit
         mask[mask] = chosen
         return mask

@@ -29,15 +29,16 @@ class NearPairResults:
 
         title_bytes: bytes of the titles in each pair's row, which count towards `max_cigar_bytes` like the runs; None: rows show no titles
         """
-        queries = self.pairs.queries
-        runs = self.alignments.runs
-        sizes: list[Integers] = [*([] if runs is None else [runs.sizes.astype(np.int64)]), *([] if title_bytes is None else [title_bytes])]
-        held = np.concatenate(([0], np.cumsum(sum(sizes)))) if sizes else None
+        queries, runs = self.pairs.queries, self.alignments.runs
+        row_bytes = None if runs is None else runs.sizes.astype(np.int64)
+        if title_bytes is not None:
+            row_bytes = title_bytes if row_bytes is None else row_bytes + title_bytes
+        bytes_before = None if row_bytes is None else np.concatenate(([0], np.cumsum(row_bytes)))
         start = 0
         while start < len(queries):
             limit = min(start + max_pairs, len(queries))
-            if held is not None:
-                limit = min(limit, int(np.searchsorted(held, held[start] + max_cigar_bytes, side="right")) - 1)
+            if bytes_before is not None:
+                limit = min(limit, int(np.searchsorted(bytes_before, bytes_before[start] + max_cigar_bytes, side="right")) - 1)
             stop = limit
             if limit < len(queries):
                 stop = int(np.searchsorted(queries, queries[limit]))  # the first pair of the query that would be cut

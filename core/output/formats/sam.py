@@ -35,7 +35,7 @@ _REVERSE_FLAG = 16
 
 
 def name_warnings(task: Task) -> Iterator[str]:
-    """Return warnings about query and target ids with characters that the specification does not allow in names. Raises `InputError` for an
+    """Yield warnings about query and target ids with characters that the specification does not allow in names. Raises `InputError` for an
     id that cannot be a name in SAM, such as `*`."""
     _check_names(task)
     sides = (
