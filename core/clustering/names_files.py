@@ -16,9 +16,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.output.writer import ByteWriter
+from gpualign.core.output.writer import ByteWriter, write_lines
 
-_ROWS_PER_WRITE = 10_000
 _MAX_CODE_DIGITS = 18
 _LOG_TITLES = "date\tlevel\tkept\tmerged\tsamples"
 _LEVEL_PATTERN = r"[0-9]+(?:\.[0-9]+)?(?:e-[0-9]+)?"
@@ -74,14 +73,13 @@ def names_digest(levels: Sequence[float], names: ClusterNames, lines: Sequence[s
 def write_names(stream: ByteWriter, levels: Sequence[float], names: ClusterNames) -> None:
     """Write a table: id, address (the codes of all levels, coarsest first, with dots between them), and the code at each level."""
     stream.write(("\t".join(["id", "address", *map(level_title, levels)]) + "\n").encode())
-    held: list[str] = []
-    for row in _rows(names):
-        name, codes = row.split("\t", 1)
-        held.append(f"{name}\t{codes.rstrip().replace(chr(9), '.')}\t{codes}")
-        if len(held) == _ROWS_PER_WRITE:
-            stream.write(_encode("".join(held)))
-            held.clear()
-    stream.write(_encode("".join(held)))
+
+    def rows() -> Iterator[str]:
+        for name, codes in zip(names.ids, names.codes.T.tolist(), strict=True):
+            texts = [*map(str, codes)]
+            yield "\t".join((name, ".".join(texts), *texts)) + "\n"
+
+    write_lines(stream, rows())
 
 
 def write_merge_log(stream: ByteWriter, levels: Sequence[float], names: ClusterNames, lines: Sequence[str]) -> None:
@@ -160,7 +158,7 @@ def read_merge_log(stream: BinaryIO, source: str) -> MergeLog:
 
 
 def _rows(names: ClusterNames) -> Iterator[str]:
-    """Yield the id and the codes of each record, between tabs, with a line end."""
+    """Yield a line for each record: its id and codes, separated by tabs."""
     for name, codes in zip(names.ids, names.codes.T.tolist(), strict=True):
         yield "\t".join((name, *map(str, codes))) + "\n"
 

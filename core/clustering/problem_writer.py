@@ -8,8 +8,9 @@ import numpy as np
 
 from gpualign.core.clustering.given_clusters import GivenClusters
 from gpualign.core.clustering.verification import Problems
+from gpualign.core.output.listed_rows import write_listed_rows
 from gpualign.core.output.writer import ByteWriter
-from gpualign.core.results._rows import Column, format_block
+from gpualign.core.results._rows import Column
 from gpualign.core.sequences.string_column import StringColumn
 
 _TITLES = ("problem", "cluster", "id", "other_cluster", "other", "distance")
@@ -43,5 +44,4 @@ def write_problems(stream: ByteWriter, ids: Sequence[str], given: GivenClusters,
                 text_of(names, other),
                 Column.pair_fixed(np.ascontiguousarray(distances[None, some]), 0 if are_counts else _DECIMALS),
             ]
-            for piece in format_block([column.between("", "\t") for column in columns], 0, 1, len(one), [0], None):
-                stream.write(piece)
+            write_listed_rows(stream, columns, "\t", len(one))

@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Integers, Reals
-from gpualign.core.output.writer import ByteWriter
-from gpualign.core.results._rows import Column, format_block
+from gpualign.core.output.listed_rows import write_listed_rows
+from gpualign.core.output.writer import ByteWriter, write_lines
+from gpualign.core.results._rows import Column
 from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.core.sequences.ids import SampleNames
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
-_LINES_PER_WRITE = 10_000
 _ROWS_PER_BLOCK = 1 << 16
 _DECIMALS = 6
 
@@ -43,8 +43,7 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
             Column.listed_text(names.text, names.offsets, clustering.representatives[clusters].astype(np.int64)),
             Column.pair_fixed(clustering.distances[None, records], 0 if are_counts else _DECIMALS),
         ]
-        for piece in format_block([column.between("", separator) for column in columns], 0, 1, len(records), [0], None):
-            stream.write(piece)
+        write_listed_rows(stream, columns, separator, len(records))
 
 
 def write_typed_table(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, are_counts: bool) -> None:
@@ -88,7 +87,7 @@ def write_uc(
     Unknown values (None) are written as *.
     """
     labels = clustering.labels
-    of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
+    seeds, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
     members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
 
     def length(record: int) -> str:
@@ -98,17 +97,17 @@ def write_uc(
         return "*" if identities is None or np.isnan(identities[record]) else f"{100 * identities[record]:.1f}"
 
     def rows() -> Iterator[str]:
-        for cluster, seed in enumerate(of):
+        for cluster, seed in enumerate(seeds):
             yield f"S\t{cluster}\t{length(seed)}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
             for record in members[cluster].tolist():
                 if record != seed:
                     cigar = "*" if cigars is None else cigars[record]
                     strand = "-" if is_reverse_complement is not None and is_reverse_complement[record] else "+"
                     yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t{strand}\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
-        for cluster, seed in enumerate(of):
+        for cluster, seed in enumerate(seeds):
             yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
 
-    _write_lines(stream, rows())
+    write_lines(stream, rows())
 
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
@@ -121,14 +120,4 @@ def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: 
             codes = chosen.codes[chosen.offsets[k] : chosen.offsets[k + 1]]
             yield f">{name}{' ' if description else ''}{description}\n{alphabet.decoding[codes].tobytes().decode()}\n"
 
-    _write_lines(stream, rows())
-
-
-def _write_lines(stream: ByteWriter, rows: Iterator[str]) -> None:
-    held: list[str] = []
-    for row in rows:
-        held.append(row)
-        if len(held) == _LINES_PER_WRITE:
-            stream.write("".join(held).encode("utf-8", "surrogateescape"))
-            held.clear()
-    stream.write("".join(held).encode("utf-8", "surrogateescape"))
+    write_lines(stream, rows())

@@ -11,10 +11,11 @@ from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.output.listed_rows import write_listed_rows
 from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.pairs import FilteredBlocks, PairsSink, split_into_blocks
 from gpualign.core.output.writer import ByteWriter
-from gpualign.core.results._rows import Column, format_block
+from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 from gpualign.core.results.near_results import NearPairResults
@@ -66,8 +67,7 @@ def write_neighbour_counts(stream: ByteWriter, queries: IdentifiedRecords, count
     for start in range(0, len(counts), _ROWS_PER_BLOCK):
         rows = np.arange(start, min(len(counts), start + _ROWS_PER_BLOCK), dtype=np.int64)
         columns = [Column.listed_text(ids.text, ids.offsets, rows), Column.target_numbers(counts[rows])]
-        for piece in format_block([column.between("", separator) for column in columns], 0, 1, len(rows), [0], None, threads):
-            stream.write(piece)
+        write_listed_rows(stream, columns, separator, len(rows), threads)
 
 
 class GroupedResults(Protocol):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 from typing import Protocol, TypeAlias
 
 TextBytes: TypeAlias = bytes | bytearray
 
+_LINES_PER_WRITE = 10_000
 
 _MAX_SMALL_BLOCK_THREADS = 4
 """Maximum number of threads that share blocks of the smallest size without waiting for each other; with more threads, blocks are larger."""
@@ -24,6 +26,13 @@ class ByteWriter(Protocol):
     """A binary stream."""
 
     def write(self, data: TextBytes, /) -> object: ...
+
+
+def write_lines(stream: ByteWriter, lines: Iterable[str]) -> None:
+    """Write lines of text, many at a time. lines: with their line ends."""
+    iterator = iter(lines)
+    while text := "".join(islice(iterator, _LINES_PER_WRITE)):
+        stream.write(text.encode("utf-8", "surrogateescape"))
 
 
 def row_blocks(shape: tuple[int, ...], min_cells: int, threads: int) -> Iterator[tuple[int, int]]:
