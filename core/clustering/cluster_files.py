@@ -17,11 +17,11 @@ from gpualign.core.files.kinds import FileKind, kind_of
 
 _ID_TITLES = ("id", "sequence_id", "SequenceName")
 _CLUSTER_TITLES = ("cluster", "clone_id", "ClusterNumber")
-"""Titles of columns: gpualign's, those of tables of receptors, and TreeCluster's."""
+"""Column titles of gpualign, of AIRR tables, and of TreeCluster, for ids and for clusters."""
 
 _NO_CLUSTER_WORDS = frozenset(("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"))
 _SINGLETON_CLUSTER = "-1"
-"""Cluster of every record that is in a cluster of its own, in TreeCluster's tables."""
+"""Cluster that TreeCluster's tables give to every record in a cluster of its own."""
 
 _REPRESENTATIVE_TITLE = "representative"
 
@@ -48,12 +48,12 @@ class ListedClusters:
 
     source: name of the file, for messages
     kind: kind of the file
-    clusters: name of each cluster in the file
-    names: records, as they are written there
-    labels: cluster of each of these records
-    lines: line of each of these records
-    representatives: representative of each cluster, as it is written there; None if the file names none
-    representative_lines: line that names the representative of each cluster; None as before
+    clusters: name of each cluster
+    names: id of each listed record, as written in the file
+    labels: cluster of each listed record
+    lines: line of each listed record
+    representatives: id of each cluster's representative, as written in the file; None if the file names none
+    representative_lines: line that names each cluster's representative; None if the file names none
     """
 
     source: str
@@ -67,7 +67,7 @@ class ListedClusters:
 
     @property
     def ids(self) -> list[str]:
-        """All records, as they are written there."""
+        """Ids of all records, including representatives that are not listed as members."""
         return list(dict.fromkeys([*self.names, *(self.representatives or ())]))
 
 
@@ -206,7 +206,7 @@ def _read_table(stream: BinaryIO, source: str) -> ListedClusters:
             _check_width(len(cells), len(titles), line, first[0], source)
             cluster = cells[named_by]
             if cluster in _NO_CLUSTER_WORDS:
-                continue  # in no cluster, such as a row of a table of receptors that is no record
+                continue  # in no cluster, such as a row of a table of receptors that is not a record
             if cluster == _SINGLETON_CLUSTER and representative_column is None:
                 cluster = f"{_SINGLETON_CLUSTER} ({cells[id_column]})"
             found.add(line, cells[id_column], cluster)

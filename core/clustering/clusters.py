@@ -120,9 +120,9 @@ def clustering_with_distances(labels: Integers, representatives: Integers, chunk
     """
     distances = np.full(len(labels), np.nan)
     distances[representatives] = 0
-    of = representatives[labels]
+    representative_of = representatives[labels]
     for i, j, distance in chunks:
         for one, other in ((i, j), (j, i)):
-            to_representative = of[one] == other
+            to_representative = representative_of[one] == other
             distances[one[to_representative]] = distance[to_representative]
     return Clustering(labels, representatives, distances)

@@ -1,4 +1,4 @@
-"""Builds lists of record pairs, which continue in a temporary file where memory ends."""
+"""Builds lists of record pairs, in memory or, if they take too much of it, in a temporary file."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gpualign.core.files.scratch import MakeScratch
 _INITIAL_PAIRS = 1 << 16
 _GROWTH_FACTOR = 1.125
 _PART_BYTES = 96
-"""Memory per pair of a part, in bytes, in which pairs are sorted: copies of the pair, sorted and not, and its keys."""
+"""Memory for sorting a part of the list, in bytes per pair: copies of the pair, sorted and unsorted, and its keys."""
 _PART_FRACTION = 0.25
-"""Fraction of the memory of a list in which a part of it is sorted, once the list is in a file."""
+"""Fraction of a list's memory that sorting a part of it may take, once the list is in a file."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def distinct_edges(listed: EdgeList, storage: EdgeStorage | None) -> tuple[EdgeL
         return listed, None
     distinct = EdgeListBuilder(storage)
     for i, j, distance, first in sorted_parts(listed):
-        of = distance[first][np.cumsum(first) - 1]
-        differs = (distance != of) & ~(np.isnan(distance) & np.isnan(of))
+        first_distance = distance[first][np.cumsum(first) - 1]
+        differs = (distance != first_distance) & ~(np.isnan(distance) & np.isnan(first_distance))
         if differs.any():
             wrong = int(differs.argmax())
             return listed, (int(i[wrong]), int(j[wrong]))

@@ -18,7 +18,7 @@ from gpualign.core.common.errors import InputError, quoted
 _AMBIGUOUS = -1
 _SIZE_ANNOTATION = re.compile(r";size=\d+;?$")
 _CUT_LENGTH = 19
-"""Length of an id that CD-HIT cuts by default: 20 characters (-d 20), of which > is the first."""
+"""Length to which CD-HIT cuts ids by default: 20 characters (-d 20), including the > before the id."""
 _CUT_ADVICE = "CD-HIT cuts ids, unless it is run with -d 0"
 
 
@@ -75,7 +75,7 @@ class _Records:
 
     @cached_property
     def _by_part(self) -> dict[str, int]:
-        """Records by the parts of their ids between |. MMseqs2 writes the accession alone: P12345 for sp|P12345|NAME."""
+        """Records by the parts of their ids that | separates. MMseqs2 writes the accession alone: P12345 for sp|P12345|NAME."""
         return self._by_alias(lambda name: name.split("|") if "|" in name else [])
 
     def _by_alias(self, aliases: Callable[[str], list[str]]) -> dict[str, int]:
@@ -95,7 +95,7 @@ class _Records:
         return None if not fitting else self._number[fitting[0]] if len(fitting) == 1 else _AMBIGUOUS
 
     def check_cut(self, listed: ListedClusters, lines: Integers) -> None:
-        """Raise `InputError` if a record in no cluster may be meant by an id that CD-HIT has cut, and that is the id of another record.
+        """Raise `InputError` if an id in the file, taken for a whole id, may be the id of a record in no cluster, cut by CD-HIT.
 
         lines: line of each record; 0 for a record in no cluster
         """
@@ -115,8 +115,8 @@ def _ambiguous(listed: ListedClusters, line: int, name: str) -> InputError:
 def match_records(listed: ListedClusters, ids: Sequence[str]) -> GivenClusters:
     """Return the clusters of the records with these ids.
 
-    An id of the file stands for the record that has it, or else for the only one that it fits once what programs change is left out: a
-    description, `;size=N`, what stands around an accession (MMseqs2), the end of an id (CD-HIT).
+    An id in the file stands for the record with the same id. If there is none, it stands for the only record that it fits once what
+    programs add or remove is ignored: a description, `;size=N`, the text around an accession (MMseqs2), the end of an id (CD-HIT).
 
     Raises `InputError`, naming the line, for an id that fits no record or several, for a record on two lines, and for a representative in
     another cluster.
@@ -133,11 +133,11 @@ def match_records(listed: ListedClusters, ids: Sequence[str]) -> GivenClusters:
 
     labels, lines = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
     numbers = np.array([find(line, name) for line, name in zip(listed.lines, listed.names, strict=True)], dtype=np.int64)
-    _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     if len(first) < len(numbers):
-        before = first[place.reshape(-1)]
-        again = int(np.flatnonzero(before != np.arange(len(numbers)))[0])
-        named = f"lines {listed.lines[before[again]]} and {listed.lines[again]}"
+        first_place = first[inverse.reshape(-1)]
+        again = int(np.flatnonzero(first_place != np.arange(len(numbers)))[0])
+        named = f"lines {listed.lines[first_place[again]]} and {listed.lines[again]}"
         cut = f"; {_CUT_ADVICE}" if listed.kind is ClusterFileKind.CLSTR else ""
         raise InputError(f"{listed.source}: {quoted(ids[numbers[again]])} is on {named}; expected it once{cut}")
     labels[numbers], lines[numbers] = listed.labels, listed.lines
@@ -149,12 +149,12 @@ def match_records(listed: ListedClusters, ids: Sequence[str]) -> GivenClusters:
     for cluster, (line, name) in enumerate(zip(listed.representative_lines, listed.representatives, strict=True)):
         record = find(line, name)
         if labels[record] < 0:
-            labels[record], lines[record] = cluster, line  # of programs that list only the other members
+            labels[record], lines[record] = cluster, line  # some programs list only the other members
         elif labels[record] != cluster:
-            of, other = quoted(listed.clusters[cluster]), quoted(listed.clusters[labels[record]])
+            own, other = quoted(listed.clusters[cluster]), quoted(listed.clusters[labels[record]])
             raise InputError(
-                f"{listed.source}: line {line} names {quoted(name)} as the representative of cluster {of}, and line {lines[record]} puts it"
-                f" into cluster {other}"
+                f"{listed.source}: line {line} names {quoted(name)} as the representative of cluster {own}, and line {lines[record]} puts"
+                f" it into cluster {other}"
             )
         representatives[cluster] = record
     return GivenClusters(listed.clusters, labels, representatives)

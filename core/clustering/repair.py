@@ -1,15 +1,15 @@
 """Changes clusters with representatives as little as possible, so that they obey a threshold.
 
-A record is changed if it gets another representative. Records that are far from their representatives, and those in no cluster, must change
-in any case. Of representatives that are near each other only some can remain, no two of them near each other. All records of a cluster
-whose representative does not remain must change, and those of the other clusters need not. So the fewest records change if the remaining
-representatives have the most near members: they are an independent set of the largest weight in the graph of near representatives, where
-the weight of a representative is the number of near members, itself included. (In any solution the representatives that remain are such a
-set, and the records that do not change are near members of theirs.) Equal representatives have the same neighbours, and at most one of them
-can remain, so it is enough to consider one that has the largest weight.
+A record changes if it gets another representative. Records that are far from their representatives, and those in no cluster, must change in
+any case. If representatives are near each other, only some of them can remain, no two of which may be near each other. All records of a
+cluster whose representative does not remain must change; the near members of the other clusters need not. So the fewest records change if
+the remaining representatives have the most near members: they are an independent set of maximum weight in the graph of near
+representatives, where the weight of a representative is its number of near members, including itself. (In any solution, the representatives
+that remain are an independent set, and only their near members do not change.) Equal representatives have the same neighbours, and at most
+one of them can remain, so only one with the largest weight is considered.
 
-The set is found exactly by branching where at most `MAX_EXACT` representatives are connected. In larger components that could take too
-long; there representatives remain in the order of their weights, unless they are near one that does.
+In components of at most `MAX_EXACT` representatives, the set is found exactly, by branching. In larger components that could take too long:
+there, representatives are considered by descending weight, and each remains unless it is near one that does.
 
 Every changed record then moves to the nearest representative. A record that is near none of those that remain becomes one, unless it is
 near another record that has become one. So representatives are not near each other afterwards, and every record is near its own.
@@ -29,7 +29,7 @@ from gpualign.core.common.arrays import Booleans, Integers, Reals
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
 
 MAX_EXACT = 16
-"""Number of connected representatives up to which the best of them are found."""
+"""Largest component of near representatives for which the best set is found exactly."""
 
 
 def repair_representatives(
@@ -44,8 +44,8 @@ def repair_representatives(
     order: records in the order in which they become representatives, int64[records]
     storage: place of pairs; None: in memory, without a limit
 
-    Of representatives whose clusters have equally many near members the earlier ones remain. Of equally near representatives a record
-    is moved to the first one that remains, or else to the first one that became one.
+    If clusters have equally many near members, the representatives of the earlier ones remain. A record moves to its nearest
+    representative; if several are equally near, to the first one that remains, or else to the first new one.
     """
     assert given.representatives is not None
     near = ~np.isnan(distances)
@@ -56,7 +56,7 @@ def repair_representatives(
 
     representative = given.representative_of
     is_moving = np.zeros(len(groups), dtype=np.bool_)
-    is_moving[groups.group_of[moved]] = True  # equal records share a place; those of a remaining cluster stay in it
+    is_moving[groups.group_of[moved]] = True  # only their records in `moved` change
     rank = np.full(len(groups), -1, dtype=np.int64)  # of groups with a representative, in the order of preference
     record = np.full(len(groups), -1, dtype=np.int64)
     kept_groups = groups.group_of[given.representatives[kept]]
@@ -155,8 +155,8 @@ def _small_components(conflicts: EdgeList) -> Iterator[tuple[list[int], list[tup
 
 
 def heaviest_independent(pairs: Sequence[tuple[int, int]], weights: Sequence[int]) -> list[bool]:
-    """Return whether each vertex of a small graph is in the independent set of the largest weight; of several the one that has the earliest
-    vertex in which they differ.
+    """Return a mask of the vertices in the maximum-weight independent set of a small graph. Of two sets of this weight, it is the one that
+    contains the earliest vertex at which they differ.
 
     pairs: edges of the graph
     weights: positive weight of each vertex
@@ -166,7 +166,7 @@ def heaviest_independent(pairs: Sequence[tuple[int, int]], weights: Sequence[int
     for one, other in pairs:
         neighbours[one] |= 1 << other
         neighbours[other] |= 1 << one
-    # Of sets of equal weight the one with the earliest vertices has the largest number: sums of different sets differ.
+    # The low bits break ties between sets of equal weight: the set with the earliest vertices has the largest value.
     values = [(weight << count) + (1 << (count - 1 - k)) for k, weight in enumerate(weights)]
 
     def best(free: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Compares clusters with near pairs: lists what is not as the threshold requires.
+"""Compares clusters with near pairs, and lists what breaks the threshold.
 
-Equal records, which have no pairs of their own, are at distance 0. Among those of them that represent clusters the first stands for all: it
-is compared with other representatives, and each of the rest is near to it. The same holds for equal records in several clusters.
+Equal records are at distance 0; lists of near pairs do not contain them. Of equal representatives, only the first is compared with unequal
+ones, and the others are near the first. Equal records in several clusters are treated in the same way.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Problems:
         return {kind.value: count for kind, count in self.counts.items()}
 
     def chunks(self) -> Iterator[tuple[ProblemKind, Indices, Indices, Reals]]:
-        """Yield (kind, records, other records, distances) of problems in the order of a file. Another record that does not exist is -1, an
-        unknown distance nan."""
+        """Yield (kind, records, other records, distances) of problems, in the order in which they are written. A problem without another
+        record has -1 there, and an unknown distance is nan."""
         for kind, pairs in self.pairs.items():
             if not isinstance(pairs, EdgeList):
                 yield kind, *pairs
@@ -72,7 +72,7 @@ class Problems:
 
 
 def member_distances(representative_of: Integers, groups: DuplicateGroups, chunks: Iterable[Chunk]) -> Reals:
-    """Return the distance between each record and its representative, float64[records]; nan if the two are no near pair, or there is no
+    """Return the distance between each record and its representative, float64[records]; nan if the two are not a near pair, or there is no
     representative.
 
     representative_of: representative of each record, int64[records]; -1 for none
@@ -89,7 +89,7 @@ def member_distances(representative_of: Integers, groups: DuplicateGroups, chunk
 
 
 def near_representatives(representatives: Integers, groups: DuplicateGroups, edges: EdgeList, storage: EdgeStorage | None) -> EdgeList:
-    """Return the pairs of representatives that are near each other. Of equal ones only the first has pairs with unequal ones.
+    """Return the pairs of representatives that are near each other. Of equal representatives, only the first has pairs with unequal ones.
 
     representatives: records that represent clusters
     groups: groups of equal records
@@ -100,11 +100,12 @@ def near_representatives(representatives: Integers, groups: DuplicateGroups, edg
 
 
 def _pairs_among(records: Integers, groups: DuplicateGroups, edges: EdgeList) -> Iterator[Chunk]:
-    """Yield the near pairs among some records, i < j, with those of equal records as in `near_representatives`. records: ascending"""
+    """Yield the near pairs among some records, i < j; pairs of equal records are as in `near_representatives`. records: ascending"""
     first = np.full(len(groups), -1, dtype=np.int64)
     first[groups.group_of[records[::-1]]] = records[::-1]
-    of = first[groups.group_of[records]]
-    yield of[of != records], records[of != records], np.zeros(np.count_nonzero(of != records))
+    first_equal = first[groups.group_of[records]]
+    repeated = first_equal != records
+    yield first_equal[repeated], records[repeated], np.zeros(np.count_nonzero(repeated))
     for i, j, distance in edges.chunks():
         one, other = first[i], first[j]
         both = (one >= 0) & (other >= 0)
@@ -143,9 +144,11 @@ def find_representative_problems(
 
 
 def find_connection_problems(given: GivenClusters, groups: DuplicateGroups, edges: EdgeList, components: Integers) -> Problems:
-    """Return what distinguishes clusters from those of single linkage: for each cluster the first record of every other component that it
-    has records of, with the first record of the cluster; for each two clusters between which there are near pairs the nearest of these,
-    the first of equally near ones; and the missing records.
+    """Return the differences between clusters and those of single linkage.
+
+    SPLIT: for each cluster, the first record of every further component in it, with the first record of the cluster
+    JOINED: for every two clusters with near pairs between them, the nearest of these pairs, the first one if tied
+    MISSING: the records in no cluster
 
     given: clusters
     groups: groups of equal records
@@ -167,7 +170,7 @@ def find_connection_problems(given: GivenClusters, groups: DuplicateGroups, edge
 
 
 def _nearest_pairs(labels: Integers, chunks: Iterable[Chunk], cluster_count: int) -> Chunk:
-    """Return the nearest pair of each two different clusters that have pairs, the first of equally near ones, in the order of the records.
+    """Return the nearest pair between every two clusters, the first one if tied. Pairs are in the order of their records.
 
     labels: cluster of each record
     chunks: pairs of records
