@@ -23,9 +23,9 @@ class ProgressBar:
 
     work: total work, 0 if not yet known
     unit: unit of the work, one of `_RATE_UNITS`
-    bar: whether to draw a bar
-    report: receives a human-readable line every `REPORT_INTERVAL_SECONDS` seconds
-    answer: receives the line requested with SIGUSR1; may be called at any point in the program
+    show_bar: whether to draw a bar
+    report_line: receives a human-readable line every `REPORT_INTERVAL_SECONDS` seconds
+    write_answer: receives the line requested with SIGUSR1; may be called at any point in the program
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class ProgressBar:
         self._work = work
         self._unit = unit
         self._is_bar_shown = show_bar
-        self._report = report_line
-        self._answer = write_answer
+        self._report_line = report_line
+        self._write_answer = write_answer
 
     def __enter__(self) -> ProgressBar:
         self._start = self._reported = time.perf_counter()
@@ -51,7 +51,7 @@ class ProgressBar:
                 leave=False,
                 bar_format="{percentage:3.0f}% |{bar}| {n:,.1f}/{total:,.1f} " + prefix + self._unit + "{postfix} [{elapsed}<{remaining}]",
             )
-        signals.set_progress_hook(lambda: self._answer(self.format_line()))
+        signals.set_progress_hook(lambda: self._write_answer(self.format_line()))
         return self
 
     def expect(self, work: int) -> None:
@@ -69,7 +69,7 @@ class ProgressBar:
             self._bar.update(work / self._size)
         if now - self._reported >= REPORT_INTERVAL_SECONDS:
             self._reported = now
-            self._report(self.format_line())
+            self._report_line(self.format_line())
 
     def format_line(self) -> str:
         """Return the progress as a human-readable line."""
