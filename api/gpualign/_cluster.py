@@ -34,7 +34,7 @@ _TILE_SIDE = 1024
 """Number of rows and columns of a matrix that are checked in one step."""
 
 _ROUNDING_ERROR = 1e-9
-"""Absolute or relative difference up to which the values of a pair in both directions count as equal."""
+"""Maximum difference, absolute or relative, between the values of a pair in both directions that counts as a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ def _prepare_matrix_job(matrix: Matrix, options: ClusterOptions) -> ClusterJob:
 def matrix_pairs(matrix: Matrix, purpose: str) -> MatrixOfPairs:
     """Return the distances or identities in a matrix. Scores are interpreted as edit distances. purpose: name of the result in messages.
 
-    Raises `InputError` for a matrix of two sets, for values that are not distances, and for what only a matrix that a caller made can have:
-    repeated ids, and values that are no distances within one set.
+    Raises `InputError` for a matrix of two sets and for values that are not distances; also, in a matrix that a caller made, for repeated
+    ids, and for values that cannot be distances within one set.
     """
     if not matrix.one_set:
         raise InputError(f"a matrix of two sets has no {purpose}; expected a matrix of a set with itself")

@@ -26,7 +26,7 @@ from gpualign._execution_options import (
 )
 from gpualign._output import checked_array_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import StrPath, checked_path, checked_stream_name, is_default_index
+from gpualign._sequences import StrPath, checked_path, checked_stream_name, is_default_index, is_file
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, site_count_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -198,21 +198,21 @@ def _missing_codes(value: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Return the cell values that denote missing calls, as text. Raises `InputError` for anything but text and numbers."""
     if isinstance(value, str):
         return tuple(code.strip() for code in value.split(","))
-    some = [value] if isinstance(value, (bytes, int, float, np.number)) or not is_iterable(value) else list(value)
-    for code in some:
+    codes = [value] if isinstance(value, (bytes, int, float, np.number)) or not is_iterable(value) else list(value)
+    for code in codes:
         if not isinstance(code, (str, int, float, np.number)) or is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
-    return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
+    return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in codes)
 
 
 def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: ScratchFiles) -> Source:
-    arrays = [_is_file(one) for one, _ in inputs]
-    if not any(arrays):
+    are_files = [is_file(one) for one, _ in inputs]
+    if not any(are_files):
         roles = ["samples", "others"] if len(inputs) > 1 else [None]
         missing = options.call_options.missing_codes
         named = [_call_array(one, names, missing, role) for (one, names), role in zip(inputs, roles, strict=True)]
         return read_arrays(named, options.call_options, LOG.warn)
-    if not all(arrays):
+    if not all(are_files):
         raise InputError("expected two files or two arrays, found one of each")
     if any(names is not None for _, names in inputs):
         raise InputError("ids name the rows of arrays; files have their own ids")
@@ -220,10 +220,6 @@ def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOp
     with ExitStack() as stack:
         others = [one for (one, _), (_, sample_set) in zip(inputs, stored, strict=True) if sample_set is None]
         return read_source(_open_call_files(others, stack), options, files, LOG, stored)
-
-
-def _is_file(value: Any) -> bool:
-    return isinstance(value, (str, os.PathLike)) or hasattr(value, "read")
 
 
 def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str], role: str | None) -> CallArray:
@@ -294,11 +290,9 @@ def _normalise_calls(array: npt.NDArray[Any], source: str, missing_texts: Sequen
 def _type_advice(wrong_value: object, array: npt.NDArray[Any]) -> str:
     if isinstance(wrong_value, str) and array.ndim == 1 and len(wrong_value) > 1:
         return "; give [list(sequence) for sequence in samples]"
-    return (
-        f"; {parameter('missing_code', str(wrong_value))} if it is a missing call"
-        if isinstance(wrong_value, str)
-        else "; is it a column of ids?"
-    )
+    if isinstance(wrong_value, str):
+        return f"; {parameter('missing_code', wrong_value)} if it is a missing call"
+    return "; is it a column of ids?"
 
 
 def _open_call_files(files: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:

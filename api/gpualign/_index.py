@@ -61,11 +61,10 @@ class Index:
         Returns an `Index`. Raises an `InputError` that names the file, the record and the reason; `RunError` if `out` cannot be written.
         """
         path = checked_path("fasta", fasta)
-        target, options = (
-            checked_output_path(out, path),
-            ReadOptions(checked_alphabet_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)),
+        target = checked_output_path(out, path)
+        options = ReadOptions(
+            checked_alphabet_name(alphabet), checked_flag("allow_duplicates", allow_duplicates), checked_flag("degap", degap)
         )
-
         with open_file(path) as stream, OutputFiles(LOG.note) as files:
 
             @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from gpualign._cluster import matrix_pairs
 from gpualign._execution_options import LOG, checked_number
@@ -20,7 +19,7 @@ from gpualign.jobs.matrix_memory import DRAWING_USE, TREE_MATRIX_USES, check_mem
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.plotting.figure import Style
 from gpualign.jobs.plotting.heatmap import ALIGNMENT_KINDS, DISTANCE_LABELS, LINKAGE_METHODS, alignment_label, heatmap_of_matrix
-from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
+from gpualign.jobs.plotting.output import PlotFile, RowOrder, check_order, check_plot, check_style, check_text, write_plot
 from gpualign.jobs.record_groups import match_order
 from gpualign.jobs.tree import parse_tree
 
@@ -88,7 +87,7 @@ def plot(
     check_style(style)
     listed = None if isinstance(order, str) and order in _ORDER_NAMES else _listed_positions(order)
     if network:
-        _draw_network(matrix, path, groups, style, "list" if listed is not None else order, tree is not None, collapse, label)
+        _draw_network(matrix, picture, groups, style, "list" if listed is not None else order, tree is not None, collapse, label)
         return
     if collapse is not None:
         raise InputError(f"{parameter('collapse')} is for {parameter('network')}; give that too")
@@ -110,7 +109,7 @@ def plot(
 
 def _draw_network(
     matrix: Matrix,
-    path: Path,
+    picture: PlotFile,
     groups: GroupsInput | None,
     style: Style,
     order: object,
@@ -131,9 +130,8 @@ def _draw_network(
     if len(shown) > 1:
         raise InputError(f"{parameter('groups')}: a network shows one column of groups; found {len(shown)}")
     network = NetworkStyle(collapse, style.title, label or "distance")
-    with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(path):
-        picture = check_plot(str(path))
-        write_network(files.open(path), picture, pairs, matrix.value == "identity", shown[0] if shown else None, network, LOG)
+    with _drawing_lock, OutputFiles(LOG.note) as files, translate_output_errors(picture.path):
+        write_network(files.open(picture.path), picture, pairs, matrix.value == "identity", shown[0] if shown else None, network, LOG)
 
 
 def _value_kind_and_label(matrix: Matrix) -> tuple[str, str]:

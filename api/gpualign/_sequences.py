@@ -52,7 +52,7 @@ READ_DEFAULTS = ReadOptions(columns=TableColumns(reads_abundances=True, reads_v_
 
 @contextmanager
 def arguments_of_read() -> Iterator[None]:
-    """Add to an `InputError` that advises an argument of `read` where that argument is, for functions that do not have it."""
+    """Extend an `InputError` that advises an argument which only `read` has: say that `read` has it."""
     try:
         yield
     except InputError as error:
@@ -234,17 +234,17 @@ def _read_raw_records(source: StrPath | BinaryIO, threads: int, options: ReadOpt
         return _read_stream(stream, name, options, threads)
 
 
-def _read_stream(stream: BinaryIO, name: str, o: ReadOptions, threads: int) -> RawRecords:
+def _read_stream(stream: BinaryIO, name: str, options: ReadOptions, threads: int) -> RawRecords:
     raw = read_raw_records(
         stream,
         name,
-        o.allow_duplicates,
-        o.drop_empty,
-        o.degap,
-        o.keep_descriptions,
-        unknown=o.unknown_letters(),
+        options.allow_duplicates,
+        options.drop_empty,
+        options.degap,
+        options.keep_descriptions,
+        unknown=options.unknown_letters(),
         threads=threads,
-        columns=o.columns,
+        columns=options.columns,
     )
     if raw.table is not None:
         LOG.note(f"{name}: {describe_table(raw.table)}")
@@ -391,20 +391,20 @@ def encode_inputs(
     counts = count_letters(raw, name_files=False) if made else None
     if counts is not None and made[0].code is PROTEIN and counts.first_dna_record and not counts.first_protein_record:
         raise InputError(
-            f"{counts.first_dna_record} looks like DNA, and the other sequences are proteins: sw searches them with translate; "
-            f"if all are proteins, "
-            'read these with alphabet="protein"'
+            f"{counts.first_dna_record} looks like DNA, and the other sequences are proteins: sw searches them with translate;"
+            ' if all are proteins, read these with alphabet="protein"'
         )
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto", threads=threads) if raw else (made[0].code, [])
     waiting = iter(encoded)
     sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in sources]
     for source, one in zip(sources, sets, strict=True):
-        if not _is_file(source):
+        if not is_file(source):
             _check_annotations(one, read_options.columns.same)
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
-def _is_file(source: SequencesInput) -> bool:
+def is_file(source: object) -> bool:
+    """Return whether an argument is a path or an open file, and not data in memory."""
     return isinstance(source, (str, PathLike)) or hasattr(source, "read")
 
 
@@ -453,6 +453,6 @@ def encode_translated_inputs(
 
 
 def _raw_records_of(source: SequencesInput, threads: int, read_options: ReadOptions) -> RawRecords:
-    if _is_file(source):
+    if is_file(source):
         return _read_raw_records(cast("StrPath | BinaryIO", source), threads, read_options)
     return raw_records(cast("Iterable[RecordInput]", source))
