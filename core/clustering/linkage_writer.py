@@ -10,9 +10,8 @@ import numpy as np
 from gpualign.core.clustering.linkage_report import ClusterLinks
 from gpualign.core.common.arrays import Reals
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.output.writer import ByteWriter
-
-_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def write_linkage_report(
     stream.write(("\t".join(titles) + "\n").encode())
 
     distances = np.concatenate([np.concatenate((one.diameters, one.links)) for one in links])
-    decimals = 0 if (np.isnan(distances) | (distances == np.rint(distances))).all() else _DECIMALS
+    decimals = 0 if (np.isnan(distances) | (distances == np.rint(distances))).all() else FRACTION_DECIMALS
 
     def rows(level: str, clusters: ClusterLinks) -> Iterator[list[str]]:
         for k, (label, size) in enumerate(zip(clusters.labels.tolist(), clusters.sizes.tolist(), strict=True)):

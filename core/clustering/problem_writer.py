@@ -8,6 +8,7 @@ import numpy as np
 
 from gpualign.core.clustering.given_clusters import GivenClusters
 from gpualign.core.clustering.verification import Problems
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.output.listed_rows import write_listed_rows
 from gpualign.core.output.writer import ByteWriter
 from gpualign.core.results._rows import Column
@@ -15,7 +16,6 @@ from gpualign.core.sequences.string_column import StringColumn
 
 _TITLES = ("problem", "cluster", "id", "other_cluster", "other", "distance")
 _ROWS_PER_BLOCK = 1 << 16
-_DECIMALS = 6
 
 
 def write_problems(stream: ByteWriter, ids: Sequence[str], given: GivenClusters, problems: Problems, are_counts: bool) -> None:
@@ -42,6 +42,6 @@ def write_problems(stream: ByteWriter, ids: Sequence[str], given: GivenClusters,
                 text_of(names, one),
                 text_of(clusters, labels[other]),
                 text_of(names, other),
-                Column.pair_fixed(np.ascontiguousarray(distances[None, some]), 0 if are_counts else _DECIMALS),
+                Column.pair_fixed(np.ascontiguousarray(distances[None, some]), 0 if are_counts else FRACTION_DECIMALS),
             ]
             write_listed_rows(stream, columns, "\t", len(one))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gpualign.core.clustering.clusters import Clustering
 from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.output.listed_rows import write_listed_rows
 from gpualign.core.output.writer import ByteWriter, write_lines
 from gpualign.core.results._rows import Column
@@ -18,7 +19,6 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.core.sequences.string_column import StringColumn
 
 _ROWS_PER_BLOCK = 1 << 16
-_DECIMALS = 6
 
 
 def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, are_counts: bool, separator: str = "\t") -> None:
@@ -41,7 +41,7 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
             Column.target_numbers(clusters + 1),
             Column.target_numbers(sizes[clusters]),
             Column.listed_text(names.text, names.offsets, clustering.representatives[clusters].astype(np.int64)),
-            Column.pair_fixed(clustering.distances[None, records], 0 if are_counts else _DECIMALS),
+            Column.pair_fixed(clustering.distances[None, records], 0 if are_counts else FRACTION_DECIMALS),
         ]
         write_listed_rows(stream, columns, separator, len(records))
 

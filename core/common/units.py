@@ -1,6 +1,9 @@
-"""Formats numbers in human-readable units."""
+"""Formats numbers in human-readable units, and with the decimals of all text outputs."""
 
 from __future__ import annotations
+
+FRACTION_DECIMALS = 6
+"""Number of decimals of identities and other fractions in text. Distances by calls have more, see core/distance/output/base.py."""
 
 _SI_PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
 

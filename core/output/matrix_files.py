@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.file_pieces import StridedRange
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.output.preallocation import DiskPreallocation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks
 from gpualign.core.results._rows import format_matrix_rows
@@ -25,8 +26,6 @@ NumberType: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
 _MIN_BLOCK_CELLS = 1 << 20
 _MAX_IN_MEMORY_BYTES = 4 << 20
-DECIMALS = 6
-"""Decimal places for identities and other fractions."""
 
 _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 """Timestamp written to every .npz, so that equal results give equal bytes."""
@@ -170,7 +169,7 @@ def write_matrix_text(
     queries: IdentifiedRecords,
     targets: IdentifiedRecords,
     separator: str = "\t",
-    decimals: int = DECIMALS,
+    decimals: int = FRACTION_DECIMALS,
     threads: int = 1,
 ) -> None:
     """Write a header line (an empty cell and the target ids), then one line per query: id and values.
@@ -188,7 +187,7 @@ def _id_cells(records: IdentifiedRecords, separator: str) -> StringColumn:
 
 
 def write_phylip(
-    stream: ByteWriter, matrix: npt.NDArray[Any], records: IdentifiedRecords, decimals: int = DECIMALS, threads: int = 1
+    stream: ByteWriter, matrix: npt.NDArray[Any], records: IdentifiedRecords, decimals: int = FRACTION_DECIMALS, threads: int = 1
 ) -> None:
     """Write a square distance matrix in PHYLIP format with ids of any length ("relaxed"). threads: formatting threads."""
     stream.write(f"{len(records.ids)}\n".encode())

@@ -15,6 +15,7 @@ from gpualign.core.common.arrays import Booleans
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.results._rows import Column
 from gpualign.core.results.blocks import Block, NearPairBlock, text_column
 from gpualign.core.results.hit_blocks import HitBlock, as_hit_block
@@ -85,7 +86,7 @@ def identity_column_maker(factor: int, decimals: int) -> Callable[[Block], Colum
 def coverage_column_maker(side: str) -> Callable[[Block], Column]:
     """Return a function that builds the coverage column: for each pair, the fraction of one sequence's letters that are aligned. side:
     which sequence, "query" or "target"."""
-    return lambda block: block.ratio_column(block.coverage_counts(side), 1, DECIMALS)
+    return lambda block: block.ratio_column(block.coverage_counts(side), 1, FRACTION_DECIMALS)
 
 
 def path_column_maker(kind: str) -> Callable[[Block], Column]:
@@ -136,9 +137,6 @@ class Field:
         text = rows.translate(None, b"\n")  # no text contains line ends
         return StringColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
 
-
-DECIMALS = 6
-"""Number of decimals in identities and other fractions."""
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
@@ -201,7 +199,7 @@ def _paired_field(name: str, covered: CoveredSequence) -> Field:
     return Field(
         covered.field_name,
         f"fraction of the {name} that is aligned with letters of the other",
-        lambda block: block.ratio_column(block.paired_letter_counts(covered), 1, DECIMALS),
+        lambda block: block.ratio_column(block.paired_letter_counts(covered), 1, FRACTION_DECIMALS),
         _STATISTICS,
         get_values=lambda block: fraction(*block.paired_letter_counts(covered)),
         dtype_for_task=_REAL,
@@ -290,7 +288,7 @@ FIELDS: dict[str, Field] = {
         Field(
             "distance",
             "1 - identity, or edit distance",
-            lambda b: b.fraction_column(b.identity_distance, DECIMALS),
+            lambda b: b.fraction_column(b.identity_distance, FRACTION_DECIMALS),
             _STATISTICS,
             get_values=lambda b: b.identity_distance,
             dtype_for_task=_REAL,
@@ -306,7 +304,7 @@ FIELDS: dict[str, Field] = {
         Field(
             "identity",
             "fraction of equal letters, by the definition of identity",
-            identity_column_maker(1, DECIMALS),
+            identity_column_maker(1, FRACTION_DECIMALS),
             _STATISTICS,
             get_values=lambda b: b.identity_fraction,
             dtype_for_task=_REAL,

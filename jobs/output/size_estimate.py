@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.units import format_bytes
+from gpualign.core.common.units import FRACTION_DECIMALS, format_bytes
 from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.paths import has_gzip_suffix
 from gpualign.core.output.formats.registry import FORMATS, Layout
-from gpualign.core.output.matrix_files import DECIMALS, IdentifiedRecords, NumberType, id_lists
+from gpualign.core.output.matrix_files import IdentifiedRecords, NumberType, id_lists
 from gpualign.core.output.pairs import split_into_blocks
 from gpualign.core.output.writer import CountingStream
 from gpualign.core.results.filter import Filter
@@ -280,7 +280,7 @@ def _mean_value_width(spec: OutputSpec, job: PairJob, results: NearPairResults) 
     if not len(results.pairs):
         return None
     blocks = split_into_blocks(job.task, spec.value.identity_definition, results, job.plan.pairing)
-    return mean_text_width([block.written_values(None, spec.value.block_values(block))[0] for block in blocks], DECIMALS)
+    return mean_text_width([block.written_values(None, spec.value.block_values(block))[0] for block in blocks], FRACTION_DECIMALS)
 
 
 def mean_text_width(values: Sequence[npt.NDArray[Any]], decimals: int) -> float:

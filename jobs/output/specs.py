@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.alignment.task import Detail
 from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import FRACTION_DECIMALS
 from gpualign.core.output.formats.registry import Layout
 from gpualign.core.output.matrix_value import MatrixValueKind
 from gpualign.core.planning.tile_plan import Pairing
@@ -83,9 +84,7 @@ class OutputSpec(FileSpec):
     @property
     def matrices(self) -> MatrixSpec:
         """Specification of the matrix."""
-        from gpualign.core.output.matrix_files import DECIMALS
-
-        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.display_name,), DECIMALS)
+        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.display_name,), FRACTION_DECIMALS)
 
     @property
     def is_matrix(self) -> bool:
