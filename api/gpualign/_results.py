@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.condensed_form import condensed_start
 from gpualign.core.common.errors import InputError, RunError, quoted
 from gpualign.core.common.units import format_count
-from gpualign.core.output.matrix_files import condensed_start
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpualign.core.clustering.edges import Chunk, EdgeList, Indices, concatenate_chunks
 from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.condensed_form import condensed_index
 
 
 def condensed_matrices(edges: EdgeList, groups: Sequence[Integers]) -> Iterator[Reals]:
@@ -15,7 +16,7 @@ def condensed_matrices(edges: EdgeList, groups: Sequence[Integers]) -> Iterator[
 
     groups: records of each group, int64[members], ascending; no record is in two groups
 
-    At most a part of `edges` is copied at a time (`EdgeList.part_pairs`), and nothing of a group that has more pairs.
+    At most one part of `edges` (`EdgeList.part_pairs`) is copied at a time; the pairs of a group that exceeds a part are not copied.
     """
     number = np.full(edges.record_count, -1, dtype=np.int64)
     place = np.empty(edges.record_count, dtype=np.int64)
@@ -51,6 +52,5 @@ def _condensed(member_count: int, place: Integers, chunks: Iterable[Chunk]) -> R
     """Return the condensed distances of `member_count` records. place: number of each record among these; chunks: pairs of these."""
     condensed = np.full(member_count * (member_count - 1) // 2, np.nan)
     for one, other, distance in chunks:
-        i, j = place[one], place[other]
-        condensed[i * (2 * member_count - i - 1) // 2 + j - i - 1] = distance
+        condensed[condensed_index(place[one], place[other], member_count)] = distance
     return condensed

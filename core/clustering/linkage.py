@@ -17,6 +17,7 @@ import numpy as np
 from gpualign.core.clustering.condensed import condensed_matrices
 from gpualign.core.clustering.edges import EdgeList
 from gpualign.core.common.arrays import Booleans, Integers, Reals
+from gpualign.core.common.condensed_form import condensed_index
 
 GroupDistances = Callable[[Sequence[Integers]], Iterator[Reals]]
 """Function that yields, for each of the given groups of records (int64[members], ascending), all distances within the group in scipy's
@@ -165,8 +166,7 @@ def _expand_copies(condensed: Reals, record_count: int, record_of_copy: Integers
     start = 0
     for k, one in enumerate(record_of_copy.tolist()):
         others = record_of_copy[k + 1 :]
-        low, high = np.minimum(one, others), np.maximum(one, others)
-        row = condensed[low * (2 * record_count - low - 1) // 2 + high - low - 1]
+        row = condensed[condensed_index(np.minimum(one, others), np.maximum(one, others), record_count)]
         row[others == one] = 0
         expanded[start : start + len(others)] = row
         start += len(others)

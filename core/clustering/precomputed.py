@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpualign.core.clustering.condensed import condensed_matrices
 from gpualign.core.clustering.edges import Chunk, EdgeList
 from gpualign.core.common.arrays import Booleans, Integers, Reals
+from gpualign.core.common.condensed_form import condensed_start
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
@@ -201,8 +202,7 @@ class MatrixOfPairs:
         if self.values.ndim == 2:
             return self.values[k, k + 1 :]
         count = len(self.ids)
-        start = k * (2 * count - k - 1) // 2
-        return self.values[start : start + count - k - 1]
+        return self.values[condensed_start(k, count) : condensed_start(k + 1, count)]
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the pairs with their values, those of each record with the later ones together."""

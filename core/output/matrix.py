@@ -7,7 +7,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy.typing as npt
 
-from gpualign.core.output.matrix_files import ArrayMaker, NumberType, PieceLocator, condensed_locator, condensed_start, matrix_locator
+from gpualign.core.common.condensed_form import condensed_start
+from gpualign.core.output.matrix_files import ArrayMaker, NumberType, PieceLocator, condensed_locator, matrix_locator
 from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.planning.rectangle import Rect
 from gpualign.core.planning.tile_plan import Pairing

@@ -11,9 +11,10 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.condensed_form import condensed_start
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.common.units import FRACTION_DECIMALS
+from gpualign.core.files.file_pieces import StridedRange
 from gpualign.core.output.preallocation import DiskPreallocation
 from gpualign.core.output.writer import ByteWriter, keep_freed_memory, row_blocks
 from gpualign.core.results._rows import format_matrix_rows
@@ -118,12 +119,6 @@ class FilledArray(Protocol):
 
     def flush(self) -> None:
         """Write the values; call once all values are complete."""
-
-
-def condensed_start(row: int, count: int) -> int:
-    """Return the index of a row's first pair in the condensed form of a `count` x `count` matrix, which lists the pairs i < j row by row
-    (scipy.spatial.distance)."""
-    return row * count - row * (row + 1) // 2
 
 
 def condensed_locator(start: int, count: int) -> PieceLocator:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
+from gpualign.core.common.condensed_form import condensed_start
 from gpualign.core.common.errors import InputError
-from gpualign.core.output.matrix_files import condensed_start, id_list_names
+from gpualign.core.output.matrix_files import id_list_names
 from gpualign.core.output.mirroring import MatrixFiller
 from gpualign.core.output.sparse import SPOOL_NAMES
 from gpualign.core.sequences.ids import SampleNames
