@@ -62,24 +62,24 @@ def bench(paper: str, size: str, output: str, device: str, quiet: bool) -> None:
     from gpualign.papers.host_description import describe_benchmark_run
     from gpualign.papers.report import draw_charts, to_json, to_markdown
 
-    messages = ConsoleReporter.from_options("bench", quiet)
+    reporter = ConsoleReporter.from_options("bench", quiet)
     checked_resources(device, None, None)
     folder = Path(output)
     with translate_output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     papers = {"payne": payne.run_benchmark, "li": li.run_benchmark, "munekawa": munekawa.run_benchmark}
-    gpu = bench_device(device, messages)
+    gpu = bench_device(device, reporter)
     sections = []
     for name in papers if paper == "all" else [paper]:
-        messages.note(f"{name}, size {size} ...")
+        reporter.note(f"{name}, size {size} ...")
         sections.append(papers[name](gpu, size))
     machine = describe_benchmark_run(gpu.name if gpu else None, size)
-    with OutputFiles(messages.note) as files:
+    with OutputFiles(reporter.note) as files:
         files.open(folder / "results.json").write(to_json(sections, machine).encode())
         page = to_markdown(sections, "; ".join(str(value) for value in machine.values()))
         files.open(folder / "table.md").write(page.encode())
         if missing := missing_libraries("matplotlib"):
-            messages.note(f"no chart: {missing} is not installed (pip install 'gpualign[plot]')")
+            reporter.note(f"no chart: {missing} is not installed (pip install 'gpualign[plot]')")
         else:
             draw_charts(sections, {format: files.open(folder / f"ladder.{format}") for format in ("png", "svg")})
     click.echo(page)

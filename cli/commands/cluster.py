@@ -116,7 +116,7 @@ def cluster(
     from gpualign.jobs.sequence_loading import read_inputs
     from gpualign.jobs.v_gene_tables import load_v_genes
 
-    messages = ConsoleReporter.from_options("cluster", quiet, verbose, log, summary)
+    reporter = ConsoleReporter.from_options("cluster", quiet, verbose, log, summary)
     check_sources(seqs, {**params, "edges": edges, "ids": ids, "distances": distances, "matrix": matrix, "v_genes": v_genes})
     known = edges or distances
     check_stdin(*read.all_paths, edges, distances, ids, v_genes, params["verify"])
@@ -127,26 +127,26 @@ def cluster(
     others, beside = (names.inputs, names.files_beside) if names is not None else ([], [])
     dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
     outputs = [*spec.outputs, *beside, *report_paths(options.linkage_report)]
-    messages.begin([*read.all_paths, edges, ids, *matrix_files(distances), matrix, v_genes, *others, dates_path, options.verify], outputs)
-    resources = resolve_resources(None, options.alignment_options.resources, messages)
+    reporter.begin([*read.all_paths, edges, ids, *matrix_files(distances), matrix, v_genes, *others, dates_path, options.verify], outputs)
+    resources = resolve_resources(None, options.alignment_options.resources, reporter)
     listed = None if options.verify is None else read_listed_clusters(options.verify)
     if listed is not None and not is_given("method"):
         options = replace(options, method=method_of(listed))
-        messages.note(f"{listed.source}: {listed.kind.value}, verified as by --method {options.method}")
+        reporter.note(f"{listed.source}: {listed.kind.value}, verified as by --method {options.method}")
     reading = spec.read_options(options)
     options = replace(options, alignment_options=replace(options.alignment_options, resources=resources, read_options=reading))
     _check_options(options, spec.formats, read.paths, known, distances)
-    earlier = None if names is None else names.read(messages)
+    earlier = None if names is None else names.read(reporter)
 
-    with OutputFiles(messages.note) as files:
-        inputs = read_inputs([read.paths], reading, messages, threads=resources.host_threads) if read.paths else None
+    with OutputFiles(reporter.note) as files:
+        inputs = read_inputs([read.paths], reading, reporter, threads=resources.host_threads) if read.paths else None
         counts = {} if inputs is None else input_counts_of(inputs)
         if names is None:
             spec = spec.for_tables(inputs.tables if inputs else (), are_aligned=known is None)
         if known is None:
             assert inputs is not None
-            messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            source = prepare_sequences(inputs, options, messages)
+            reporter.run_summary.record_inputs(counts, resources, format=spec.format)
+            source = prepare_sequences(inputs, options, reporter)
         else:
             known_ids = inputs.queries.ids if inputs else None if ids is None else read_record_ids(ids)
             if edges is not None and known_ids is None and listed is not None:
@@ -154,37 +154,37 @@ def cluster(
             if edges is not None and known_ids is not None and earlier is not None:
                 known_ids, inputs = earlier.with_ids(known_ids), None
             storage = EdgeStorage(listed_pair_memory(resources.memory or default_memory()), files.new_scratch)
-            values, are_identities = read_cluster_distances(edges, distances, known_ids, options, messages, storage)
-            messages.run_summary.record_inputs(counts, resources, format=spec.format)
-            source = prepare_known_distances(values, are_identities, inputs, options, messages)
+            values, are_identities = read_cluster_distances(edges, distances, known_ids, options, reporter, storage)
+            reporter.run_summary.record_inputs(counts, resources, format=spec.format)
+            source = prepare_known_distances(values, are_identities, inputs, options, reporter)
         if earlier is not None and edges is None:
             earlier.check_compared(source.ids)
         all_ids = source.ids if earlier is None else earlier.with_ids(source.ids)
-        dates = None if options.dates is None else read_dates(options.dates, all_ids, messages.warn)
+        dates = None if options.dates is None else read_dates(options.dates, all_ids, reporter.warn)
         check = None if listed is None else prepare_check(listed, source.ids, source.job)
         if dry_run:
             size = describe_clusters_size(spec, source) if earlier is None else earlier.describe_size(source.ids)
-            messages.print_plan([*source.job.describe(), ("output", size)])
+            reporter.print_plan([*source.job.describe(), ("output", size)])
             return
-        run = ClusterRun(source, options, spec, dates, files, messages)
+        run = ClusterRun(source, options, spec, dates, files, reporter)
         results: dict[str, object]
         if names is not None and earlier is not None:
             # A list may lack pairs of earlier records, whose names say that they are connected.
             named, near = run.write_names(names, earlier, edges is None or options.previous is None)
-            results, report = named.summary, partial(messages.report_names, named, near.count, names.log)
+            results, report = named.summary, partial(reporter.report_names, named, near.count, names.log)
         elif check is not None and not options.fix:
             problems, near = run.write_problems(check)
-            results, report = problems.summary, partial(messages.report_problems, check.given, problems, near.count)
+            results, report = problems.summary, partial(reporter.report_problems, check.given, problems, near.count)
         else:
             clustering, near, changed = run.write_clusters(check)
             results = {**clustering.summary, **({} if changed is None else {"changed": changed})}
-            report = partial(messages.report_clusters, clustering.sizes.tolist(), near.count, changed_count=changed)
+            report = partial(reporter.report_clusters, clustering.sizes.tolist(), near.count, changed_count=changed)
         engine, pairs = None, {}
         if (alignments := source.alignments) is not None:
             engine = (alignments.job.hardware, alignments.job.kernel)
-            messages.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
+            reporter.run_summary.record_resolved(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pair_count
-        messages.run_summary.write(files, engine, {"sequences": len(source.ids), **pairs, "near_pairs": near.count, **results})
+        reporter.run_summary.write(files, engine, {"sequences": len(source.ids), **pairs, "near_pairs": near.count, **results})
     report(engine and engine[0])
 
 

@@ -161,7 +161,7 @@ def dist(
     from gpualign.jobs.output.distances import check_value, distance_spec, report_written_distances, write_distances
     from gpualign.jobs.output.run_identity import resume_policy_of
 
-    messages = ConsoleReporter.from_options("dist", quiet, verbose, log, summary)
+    reporter = ConsoleReporter.from_options("dist", quiet, verbose, log, summary)
     if add is not None and others is not None:
         raise InputError("--add takes one file, whose samples are also compared with each other; leave it out to compare two files")
     lists = [one.list_path for one in sets if one.list_path is not None]
@@ -176,7 +176,7 @@ def dist(
         type=TableType(type_),
         missing_codes=missing_codes(missing_code),
     )
-    options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
+    options = replace(options, resources=resolve_resources(cluster, options.resources, reporter, options.kernel))
     one_set = len(sets) == 1
     spec = distance_spec(options, one_set)
     beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *id_files(exclude)]
@@ -186,21 +186,21 @@ def dist(
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
-    messages.begin(paths, spec.outputs(one_set), resume)
+    reporter.begin(paths, spec.outputs(one_set), resume)
     calls = replace(options.call_options, **column_choice(columns, ignore_columns))
     sites, selected = site_filters(regions, mask, core, maf), sample_filters(exclude, min_called)
     options = replace(options, compared=spec.writes_compared, call_options=calls, site_filters=sites, sample_filters=selected)
     task = options.task()  # refuses contradictory options before anything is read
     check_value(spec, task.metric)
-    engine = engine_named_by_options(options, messages)
-    with OutputFiles(messages.note) as files:
+    engine = engine_named_by_options(options, reporter)
+    with OutputFiles(reporter.note) as files:
         with ExitStack() as inputs:
             stored = stored_sets(sets)
             opened = open_call_files([one for one, known in zip(sets, stored, strict=True) if known is None], inputs)
             names = [one.list_path or one.paths[0] for one in sets]
-            source = read_source(opened, options, files, messages, list(zip(names, stored, strict=True)))
-        messages.run_summary.record_inputs(sample_counts(sets, source.samples), options.resources, format=spec.format)
-        job = prepare(options, source, engine, files.new_scratch, messages)
+            source = read_source(opened, options, files, reporter, list(zip(names, stored, strict=True)))
+        reporter.run_summary.record_inputs(sample_counts(sets, source.samples), options.resources, format=spec.format)
+        job = prepare(options, source, engine, files.new_scratch, reporter)
         del source
         new, every = job.samples.queries.ids, job.samples.targets.ids
         if spec.plot_file is not None:
@@ -208,10 +208,10 @@ def dist(
 
             check_memory(DRAWING_USE, f"--plot {spec.plot_file.path}", len(new), len(every))
         if add is not None and (shared := describe_shared_ids(new, every[len(new) :], add)):
-            messages.note(shared)
+            reporter.note(shared)
         resume_policy = None
         if again is not None and spec.clusters is None:
-            resume_policy = resume_policy_of(messages.invocation, resume, len(new), lambda: digest_files(again), nbytes)
-        written = write_distances(spec, job, files, resume_policy, dry_run, messages, options.resources.host_threads)
+            resume_policy = resume_policy_of(reporter.invocation, resume, len(new), lambda: digest_files(again), nbytes)
+        written = write_distances(spec, job, files, resume_policy, dry_run, reporter, options.resources.host_threads)
     if written is not None:
-        report_written_distances(spec, job, *written, messages)
+        report_written_distances(spec, job, *written, reporter)

@@ -96,7 +96,7 @@ def index(
     from gpualign.core.distance.tables.options import CallOptions, TableType
     from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 
-    messages = ConsoleReporter.from_options("index", quiet, log=log)
+    reporter = ConsoleReporter.from_options("index", quiet, log=log)
     given = sum((output is not None, append is not None, bool(withdraw)))
     if given != 1:
         raise InputError(
@@ -112,19 +112,19 @@ def index(
         **column_choice(columns, ignore_columns),
     )
     if output is None:
-        _change_set(db, append, withdraw, calls, params, messages)
+        _change_set(db, append, withdraw, calls, params, reporter)
         return
     path = output_path(output)
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     check_uncompressed(path, "an index")
     if Path(output).suffix == ".gps":
-        _write_set(db, path, calls, params, messages)
+        _write_set(db, path, calls, params, reporter)
     else:
-        _write_index(db, path, calls, params, messages)
+        _write_index(db, path, calls, params, reporter)
 
 
-def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
+def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any], reporter: ConsoleReporter) -> None:
     """Write an index of sequences."""
     from gpualign.cli.inputs.file_lists import LIST_PREFIX
     from gpualign.cli.options.params import build_options
@@ -139,30 +139,30 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
     _refuse_options(calls, CallOptions(gaps_missing=calls.gaps_missing), "sets of samples (-o NAME.gps)")
     if db.startswith(LIST_PREFIX):
         raise InputError(f"{db}: an index of sequences is made from one file; to join several: cat FILES | gpualign index - -o {path.name}")
-    messages.begin([db], [path])
-    with OutputFiles(messages.note) as files:
+    reporter.begin([db], [path])
+    with OutputFiles(reporter.note) as files:
         options = build_options(ReadOptions, params)
         with open_input(db) as opened:
             make = partial(_opened_output, files, path)
-            built, chosen = build_index(opened, options, make, path.parent, partial(files.new_scratch, path), messages)
-    messages.note(
+            built, chosen = build_index(opened, options, make, path.parent, partial(files.new_scratch, path), reporter)
+    reporter.note(
         f"{built.record_count:,} {chosen.name} records, {built.letter_count:,} letters, {format_bytes(path.stat().st_size)} in {path}"
     )
 
 
-def _write_set(db: str, path: Path, calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter) -> None:
+def _write_set(db: str, path: Path, calls: CallOptions, params: dict[str, Any], reporter: ConsoleReporter) -> None:
     """Write a new set of samples."""
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.sample_sets import make_sample_set
 
     _refuse_sequence_options(params)
-    with _opened_samples(db, [path], messages) as (stored, opened), OutputFiles(messages.note) as files:
-        summary = make_sample_set(db, stored, opened, calls, partial(_opened_output, files, path), files, messages)
-    _report_set(summary, "kept", str(path), messages)
+    with _opened_samples(db, [path], reporter) as (stored, opened), OutputFiles(reporter.note) as files:
+        summary = make_sample_set(db, stored, opened, calls, partial(_opened_output, files, path), files, reporter)
+    _report_set(summary, "kept", str(path), reporter)
 
 
 def _change_set(
-    db: str, append: str | None, withdraw: tuple[str, ...], calls: CallOptions, params: dict[str, Any], messages: ConsoleReporter
+    db: str, append: str | None, withdraw: tuple[str, ...], calls: CallOptions, params: dict[str, Any], reporter: ConsoleReporter
 ) -> None:
     """Add samples to a set, or withdraw samples from it."""
     from gpualign.cli.inputs.id_lists import id_files, listed_ids
@@ -173,24 +173,24 @@ def _change_set(
     _refuse_sequence_options(params)
     if append is None:
         open_file(db).close()
-        messages.begin([db, *id_files(withdraw)], [])
-        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw")), "withdrawn", db, messages)
+        reporter.begin([db, *id_files(withdraw)], [])
+        _report_set(withdraw_samples(db, listed_ids(withdraw, "--withdraw")), "withdrawn", db, reporter)
         return
     open_file(append).close()
-    with _opened_samples(db, [], messages) as (stored, opened), ScratchFiles() as files:
-        _report_set(append_samples(append, db, stored, opened, calls, files, messages), "added", append, messages)
+    with _opened_samples(db, [], reporter) as (stored, opened), ScratchFiles() as files:
+        _report_set(append_samples(append, db, stored, opened, calls, files, reporter), "added", append, reporter)
 
 
 @contextmanager
 def _opened_samples(
-    db: str, outputs: list[Path | None], messages: ConsoleReporter
+    db: str, outputs: list[Path | None], reporter: ConsoleReporter
 ) -> Iterator[tuple[SampleSet | None, Iterator[CallFile]]]:
     """Begin the run, and yield (the set of samples that DB is, or None; the files of calls that it is otherwise)."""
     from gpualign.cli.inputs.file_lists import input_files
     from gpualign.cli.inputs.genotype_files import open_call_files, paths_of_input, stored_sets
 
     named = input_files(db)
-    messages.begin([file for one in named.all_paths for file in paths_of_input(one)], outputs)
+    reporter.begin([file for one in named.all_paths for file in paths_of_input(one)], outputs)
     (stored,) = stored_sets([named])
     with ExitStack() as inputs:
         yield stored, open_call_files([named] if stored is None else [], inputs)
@@ -212,12 +212,12 @@ def _refuse_options(options: object, default: object, what: str) -> None:
             raise InputError(f"{parameter(name)} is for {what}")
 
 
-def _report_set(summary: SetSummary, done: str, path: str, messages: ConsoleReporter) -> None:
+def _report_set(summary: SetSummary, done: str, path: str, reporter: ConsoleReporter) -> None:
     import os
 
     from gpualign.core.common.units import format_bytes, format_count
 
-    messages.note(
+    reporter.note(
         f"{format_count(summary.changed_count, 'sample')} {done}; {format_count(summary.sample_count, 'sample')},"
         f" {format_count(summary.site_count, 'site')}, {format_bytes(os.path.getsize(path))} in {path}"
     )

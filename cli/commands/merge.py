@@ -39,16 +39,16 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool, log: str | None) -> 
     from gpualign.jobs.output.shard_file import ROWS_CONTENT, PartFileReader
     from gpualign.jobs.output.shard_merge import order_parts, write_merged
 
-    messages = ConsoleReporter.from_options("merge", quiet, log=log)
+    reporter = ConsoleReporter.from_options("merge", quiet, log=log)
     ordered = order_parts([PartFileReader(path) for path in parts])
     description = ordered[0].description
     path = _checked_path(output, description.format)
     one_set = description.content == ROWS_CONTENT or ordered[0].has_member("ids")
-    messages.begin(parts, output_paths(path, description.format, one_set))
-    with OutputFiles(messages.note) as files, translate_output_errors(path):
+    reporter.begin(parts, output_paths(path, description.format, one_set))
+    with OutputFiles(reporter.note) as files, translate_output_errors(path):
         write_merged(ordered, path, files)
     count = f"{len(ordered):,} parts" if len(ordered) > 1 else "1 part"
-    messages.note(f"{count}, {description.identity.rows:,} queries of gpualign {description.identity.command}, in {output}")
+    reporter.note(f"{count}, {description.identity.rows:,} queries of gpualign {description.identity.command}, in {output}")
 
 
 def _checked_path(output: str, format: str) -> Path | None:

@@ -138,7 +138,7 @@ def nw(
     from gpualign.jobs.sequence_loading import add_targets, read_inputs
     from gpualign.jobs.v_gene_tables import load_v_genes
 
-    messages = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
+    reporter = ConsoleReporter.from_options("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add takes one file, whose sequences are also compared with each other; leave it out to compare two files")
     described = bool(description_fields(params["fields"]))
@@ -149,35 +149,35 @@ def nw(
     check_groups(groups is not None, options.between, options.within)
     same, joined = options.read_options.columns.same, bool(options.read_options.columns.and_locus)
     check_same_columns(same, options.alleles, groups is not None)
-    resources = resolve_resources(cluster, options.resources, messages, options.kernel, options.traceback)
+    resources = resolve_resources(cluster, options.resources, reporter, options.kernel, options.traceback)
     options = replace(options, resources=resources)
     spec = output_spec(options, others is None, add is not None)
-    messages.begin([*files, matrix, v_genes, groups], spec.outputs(others is None), spec.options.resume)
+    reporter.begin([*files, matrix, v_genes, groups], spec.outputs(others is None), spec.options.resume)
 
-    inputs = read_inputs([one.paths for one in sets], options.read_options, messages, threads=resources.host_threads)
+    inputs = read_inputs([one.paths for one in sets], options.read_options, reporter, threads=resources.host_threads)
     if add is not None:
         if shared := describe_shared_ids(inputs.queries.ids, inputs.targets.ids, add):
-            messages.note(shared)
+            reporter.note(shared)
         inputs = add_targets(inputs)
     if groups is not None:
-        chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, messages.warn)
+        chosen = read_group_pairs(groups, options.within, inputs.queries.ids, inputs.targets.ids, reporter.warn)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     elif same and not joined:
         from gpualign.jobs.shared_annotations import shared_annotation_pairs
 
-        chosen = shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, messages)
+        chosen = shared_annotation_pairs(inputs.queries, inputs.targets, same, options.alleles, reporter)
         spec = replace(spec, filter=replace(spec.filter, groups=chosen))
-    messages.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    reporter.run_summary.record_inputs(input_counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     job: PairJob
     if joined:
         from gpualign.jobs.paired_chains import prepare as prepare_cells
 
-        job, _ = prepare_cells(inputs, options, spec.filter, spec.pairing, messages)
+        job, _ = prepare_cells(inputs, options, spec.filter, spec.pairing, reporter)
         spec = replace(spec, filter=job.filter)
     else:
-        job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, messages, spec.comparing_format)
+        job = prepare_filtered(inputs, options, spec.filter, spec.detail, spec.pairing, reporter, spec.comparing_format)
     if job.pair_count == 0 and not dry_run:
-        messages.note(
+        reporter.note(
             "one cell makes no pairs"
             if joined
             else "one sequence makes no pairs (--self aligns it with itself)"
@@ -186,4 +186,4 @@ def nw(
             if same
             else f"no two records are of {'the same group' if options.within else 'different groups'}"
         )
-    write_every_pair(spec, job, inputs.record_count, dry_run, messages, resources.host_threads)
+    write_every_pair(spec, job, inputs.record_count, dry_run, reporter, resources.host_threads)

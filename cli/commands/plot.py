@@ -140,7 +140,7 @@ def plot(
     from gpualign.jobs.plotting.heatmap import guess_kind, heatmap_of_matrix
     from gpualign.jobs.plotting.output import RowOrder, check_order, check_plot, check_style, check_text, write_plot
 
-    messages = ConsoleReporter.from_options("plot", quiet)
+    reporter = ConsoleReporter.from_options("plot", quiet)
     style = build_options(Style, params)
     for name, text in (("label", label), ("title", style.title)):
         check_text(name, text)
@@ -163,7 +163,7 @@ def plot(
             raise InputError("--value is for heat maps; a network is of distances, or of identities that become distances")
         check_network_options(style, order if listed is None else "list", tree is not None, collapse or 0.0)
         shown = NetworkStyle(collapse or 0.0, style.title, label or "distance")
-        _draw_network(matrix, edges, table, columns, picture, shown, messages)
+        _draw_network(matrix, edges, table, columns, picture, shown, reporter)
         return
     if edges is not None or collapse is not None:
         raise InputError(f"--{'collapse' if edges is None else 'edges'} is for --network; give that too")
@@ -173,7 +173,7 @@ def plot(
     check_matrix_size(matrix, DRAWING_USE)
     stored = read_matrix(matrix)
     for note in stored.notes:
-        messages.warn(f"{input_name(matrix)}: {note}")
+        reporter.warn(f"{input_name(matrix)}: {note}")
     kind = value or guess_kind(stored.values, stored.value_name, stored.one_set)
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
@@ -181,17 +181,17 @@ def plot(
     heat = heatmap_of_matrix(stored.values, stored.row_ids, stored.column_ids, stored.one_set, kind, label or kind)
     strips: Sequence[Grouping | Quantity] = ()
     if table is not None and columns is not None:
-        strips = read_columns(table, columns, heat.row_ids, messages.warn)
+        strips = read_columns(table, columns, heat.row_ids, reporter.warn)
     elif table is not None:
-        strips = read_groups(table, heat.row_ids, messages.warn)
+        strips = read_groups(table, heat.row_ids, reporter.warn)
     rows = RowOrder(
         strips,
         order if listed is None else "list",
-        read_tree(tree, heat.row_ids, messages.warn) if tree else None,
-        read_order(listed, list(dict.fromkeys([*heat.row_ids, *heat.column_ids])), messages.warn) if listed else {},
+        read_tree(tree, heat.row_ids, reporter.warn) if tree else None,
+        read_order(listed, list(dict.fromkeys([*heat.row_ids, *heat.column_ids])), reporter.warn) if listed else {},
     )
-    with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
-        write_plot(files.open(picture.path), picture, heat, messages, style, rows)
+    with OutputFiles(reporter.note) as files, translate_output_errors(picture.path):
+        write_plot(files.open(picture.path), picture, heat, reporter, style, rows)
 
 
 def _draw_network(
@@ -201,7 +201,7 @@ def _draw_network(
     columns: Sequence[str] | None,
     picture: PlotFile,
     style: NetworkStyle,
-    messages: ConsoleReporter,
+    reporter: ConsoleReporter,
 ) -> None:
     """Draw the network of a matrix or of a list of pairs. table, columns: table of groups, and the columns named, if any."""
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
@@ -214,14 +214,14 @@ def _draw_network(
 
     if matrix is not None:
         check_matrix_size(matrix, TREE_MATRIX_USES["mst"])
-    pairs, are_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
+    pairs, are_identities = read_precomputed(edges, matrix, None, False, None, reporter.warn)
     if not pairs.ids:
         raise InputError(f"--edges {edges}: a header and no pairs; a network needs records")
     groups: Sequence[Grouping | Quantity] = ()
     if table is not None:
-        warn = messages.warn
+        warn = reporter.warn
         groups = read_groups(table, pairs.ids, warn) if columns is None else read_columns(table, columns, pairs.ids, warn)
         if len(groups) > 1:
             raise InputError(f"--groups {table}: a network shows one column, and there are {len(groups)}; name one: --groups TABLE:COLUMN")
-    with OutputFiles(messages.note) as files, translate_output_errors(picture.path):
-        write_network(files.open(picture.path), picture, pairs, are_identities, groups[0] if groups else None, style, messages)
+    with OutputFiles(reporter.note) as files, translate_output_errors(picture.path):
+        write_network(files.open(picture.path), picture, pairs, are_identities, groups[0] if groups else None, style, reporter)

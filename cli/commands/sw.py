@@ -112,7 +112,7 @@ def sw(
     from gpualign.jobs.target_annotations import plan_annotations
     from gpualign.jobs.target_selection import TargetFilters, select_targets
 
-    messages = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
+    reporter = ConsoleReporter.from_options("sw", quiet, verbose, log, summary)
     files = [*(path for one in sets for path in one.all_paths), *id_files([*targets, *exclude])]
     check_stdin(*files, annotate)
     described, conditions = description_fields(params["fields"]), parse_conditions(where)
@@ -123,7 +123,7 @@ def sw(
         matrix=matrices.load_matrix(matrix) if matrix else None,
         keep_descriptions=bool(described or annotations.from_titles),
     )
-    options = replace(options, resources=resolve_resources(cluster, options.resources, messages, options.kernel))
+    options = replace(options, resources=resolve_resources(cluster, options.resources, reporter, options.kernel))
     of_scores = of_hits = None
     if everything:
         from gpualign.jobs.output.local_scores import scores_spec
@@ -131,7 +131,7 @@ def sw(
         spec: OutputSpec | HitSpec = (of_scores := scores_spec(options, db is None))
     else:
         spec = of_hits = hit_spec(options, db is None, annotations.titles)
-    messages.begin([*files, matrix, annotate], spec.outputs(db is None), spec.options.resume)
+    reporter.begin([*files, matrix, annotate], spec.outputs(db is None), spec.options.resume)
     filters = TargetFilters(
         listed_ids(targets, "--targets") if targets else None,
         listed_ids(exclude, "--exclude"),
@@ -149,19 +149,19 @@ def sw(
     if options.translate is not None:
         from gpualign.jobs.translated_search import read_translated
 
-        inputs = read_translated(named, options.translate, options.read_options, db if by_index else None, messages, threads)
+        inputs = read_translated(named, options.translate, options.read_options, db if by_index else None, reporter, threads)
     elif db is not None and by_index:
-        inputs = read_queries_for_index(queries, db, options.read_options, messages, threads)
+        inputs = read_queries_for_index(queries, db, options.read_options, reporter, threads)
     else:
-        inputs = read_inputs(named, options.read_options, messages, local=True, threads=threads)
-    messages.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
-    inputs = annotations.annotate(inputs, bool(described), messages)
-    inputs = select_targets(inputs, filters, messages, threads)
+        inputs = read_inputs(named, options.read_options, reporter, local=True, threads=threads)
+    reporter.run_summary.record_inputs(input_counts_of(inputs), options.resources, alphabet=inputs.alphabet.name, format=spec.format)
+    inputs = annotations.annotate(inputs, bool(described), reporter)
+    inputs = select_targets(inputs, filters, reporter, threads)
     if of_scores is not None:
         from gpualign.jobs import sw_all_scores as every_score
         from gpualign.jobs.output.pairs import write_every_pair
 
-        job = every_score.prepare(inputs, options, of_scores.pairing, messages)
-        write_every_pair(of_scores, job, job.sequence_count, dry_run, messages, options.resources.host_threads)
+        job = every_score.prepare(inputs, options, of_scores.pairing, reporter)
+        write_every_pair(of_scores, job, job.sequence_count, dry_run, reporter, options.resources.host_threads)
     elif of_hits is not None:
-        write_hits(of_hits, search.prepare(inputs, options, messages, needs_paths=of_hits.needs_paths), dry_run, messages)
+        write_hits(of_hits, search.prepare(inputs, options, reporter, needs_paths=of_hits.needs_paths), dry_run, reporter)

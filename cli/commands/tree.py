@@ -80,7 +80,7 @@ def tree(
     from gpualign.jobs.output.atomic_files import OutputFiles, output_path, translate_output_errors
     from gpualign.jobs.tree import MIDPOINT_ROOT, check_libraries, check_root, make_tree
 
-    messages = ConsoleReporter.from_options("tree", quiet, log=log)
+    reporter = ConsoleReporter.from_options("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
         raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
     path = output_path(output)
@@ -94,15 +94,15 @@ def tree(
         raise InputError(f"-o {output}: tree writes Newick; to draw it use gpualign plot MATRIX --tree FILE -o {output}")
     check_root(root, method)
     check_libraries()
-    messages.begin([*matrix_files(matrix), edges], [path])
+    reporter.begin([*matrix_files(matrix), edges], [path])
     if matrix is not None:
         check_matrix_size(matrix, TREE_MATRIX_USES[method])
-    with OutputFiles(messages.note) as files, translate_output_errors(path), files.open_text(path) as out:
-        distances, are_identities = read_precomputed(edges, matrix, None, False, None, messages.warn)
+    with OutputFiles(reporter.note) as files, translate_output_errors(path), files.open_text(path) as out:
+        distances, are_identities = read_precomputed(edges, matrix, None, False, None, reporter.warn)
         if not distances.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; a tree needs records")
-        built = make_tree(distances, are_identities, method, messages, root)
+        built = make_tree(distances, are_identities, method, reporter, root)
         for line in edge_rows(built) if as_table else format_newick(built.with_records_as_leaves() if leaves else built):
             out.write(line.encode("utf-8", "surrogateescape"))
     rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT_ROOT else f", rooted at {root!a}"
-    messages.note(f"{format_count(len(built.ids), 'record')}, {method}{rooted}")
+    reporter.note(f"{format_count(len(built.ids), 'record')}, {method}{rooted}")

@@ -14,7 +14,7 @@ from gpualign.jobs.devices.resources import AUTO, Resources, checked_resources
 
 
 def resolve_resources(
-    cluster: str | None, requested: Resources, messages: ConsoleReporter, kernel: str = AUTO, traceback: str = "device"
+    cluster: str | None, requested: Resources, reporter: ConsoleReporter, kernel: str = AUTO, traceback: str = "device"
 ) -> Resources:
     """Return the checked resources, including the cluster's executor if a cluster is named. The executor is closed when the command
     ends. In an MPI worker this function does not return: the worker serves its coordinator and exits.
@@ -24,7 +24,7 @@ def resolve_resources(
     Raises `InputError` for unknown device or cluster names and for options that need a local GPU, and the same errors as `open_cluster`.
     """
     if cluster is None:
-        return checked_resources(requested.device, requested.threads, requested.memory, messages)
+        return checked_resources(requested.device, requested.threads, requested.memory, reporter)
     from gpualign.jobs.remote.executors import MPI_CLUSTER_NAME, check_cluster, open_cluster
 
     check_cluster(cluster)
@@ -34,7 +34,7 @@ def resolve_resources(
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
     stack.enter_context(cleanup_on_signal(stack.close))
-    opened = stack.enter_context(open_cluster(cluster, resources, messages))
+    opened = stack.enter_context(open_cluster(cluster, resources, reporter))
     if opened is None:
         context.exit(0)
     _check_cluster_options(kernel, traceback)
