@@ -120,13 +120,13 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 
 
 def _pair_list_formats() -> str:
-    """Return the names of the pair-list formats, for messages."""
+    """Return the names of the pair-list formats, for reporter."""
     formats = (FORMATS[name] for name in format_names(ResultKind.DISTANCES))
     return ", ".join(one.name for one in formats if one.supports_any_pairs and one.layouts[ResultKind.DISTANCES] is not Layout.COUNTS)
 
 
 def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
-    """Return a description of how the output represents pairs without a distance, for messages."""
+    """Return a description of how the output represents pairs without a distance, for reporter."""
     metric = job.prepared.task.metric
     if spec.threshold_option is not None:
         return "they are not near"
@@ -136,13 +136,13 @@ def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
     return f"they have no {metric.value_name} ({shown})"
 
 
-def report_written_distances(spec: DistanceSpec, job: DistJob, totals: DistanceTotals, earlier_pairs: int, messages: RunReporter) -> None:
+def report_written_distances(spec: DistanceSpec, job: DistJob, totals: DistanceTotals, earlier_pairs: int, reporter: RunReporter) -> None:
     """Report the pairs without a distance, the pairs left out, and the totals of a run whose output `write_distances` has written."""
     if without := describe_undefined_pairs(job.prepared, totals):
-        messages.note(f"{without}: {describe_no_distance(spec, job)}")
+        reporter.note(f"{without}: {describe_no_distance(spec, job)}")
     if left_out := describe_left_out_pairs(job.prepared, totals):
-        messages.note(left_out)
-    messages.report_distances(job.samples.row_count, totals, job.hardware, earlier_pairs)
+        reporter.note(left_out)
+    reporter.report_distances(job.samples.row_count, totals, job.hardware, earlier_pairs)
 
 
 def write_distances(
@@ -151,7 +151,7 @@ def write_distances(
     files: OutputFiles,
     resume_policy: ResumePolicy | None,
     dry_run: bool,
-    messages: RunReporter,
+    reporter: RunReporter,
     threads: int,
 ) -> tuple[DistanceTotals, int] | None:
     """Run a job and write all distances; a dry run prints the plan instead. Return (totals, number of pairs from the earlier runs that this
@@ -162,19 +162,19 @@ def write_distances(
     threads: threads for writing a matrix or formatting text
     """
     metric, picture = job.prepared.task.metric, spec.plot_file
-    samples = job.samples_for_format(spec.format, messages) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job.samples
+    samples = job.samples_for_format(spec.format, reporter) if spec.format in CHARACTERS_REPLACED_BY_FORMAT else job.samples
     job_part = JobPart.for_job(job, len(job.samples.queries), spec.options.shard, spec.path, spec.format, ResultKind.DISTANCES)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_distances_size
 
         restricted, (start, stop) = job_part.restrict(job), job_part.span
-        messages.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
+        reporter.print_plan([*restricted.describe(), ("output", describe_distances_size(spec, restricted, stop - start))])
         return None
     if samples.pair_count == 0:
-        messages.note("one sample makes no pairs")
-    session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
+        reporter.note("one sample makes no pairs")
+    session = job_part.open(files, resume_policy, reporter.note, picture.path if picture else None)
     if session is None:
-        messages.run_summary.write(files, None, {})
+        reporter.run_summary.write(files, None, {})
         return None
     rest = session.restrict(job)
     if spec.is_counts and spec.clusters is None:  # clusters need the pairs themselves
@@ -190,10 +190,10 @@ def write_distances(
             write_clusters = stack.enter_context(open_cluster_outputs(spec.clusters, files))
         with translate_output_errors(job_part.path), _open_sink(spec, job, samples, session, threads) as sink:
             clustering = None if write_clusters is None else ClusteringSink(cast("PairsSink", sink), metric.is_integer, files.new_scratch)
-            with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
+            with reporter.progress(rest.total_work, job_part.path, job.work_unit) as progress:
                 results, totals = rest.run(progress)
                 before = session.checkpoints.register_counts_function(lambda: totals.counts)
-                totals.seconds = write_results(clustering or sink, samples, results, session.checkpoints, messages.stages.within)
+                totals.seconds = write_results(clustering or sink, samples, results, session.checkpoints, reporter.stages.within)
         totals.add_earlier(before)
         if write_clusters is not None and clustering is not None:
             write_clusters(ClusteredRecords(samples.queries.ids, clustering.clustering, None, None, False))
@@ -204,9 +204,9 @@ def write_distances(
 
         values = cast("MatrixSink[Samples, BandDistances]", sink).arrays[0].values
         with translate_output_errors(picture.path):
-            write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), messages)
+            write_plot(files.open(picture.path), picture, heatmap_of_distances(values, rest.samples, metric), reporter)
     figures = {**totals.summary_with_earlier(earlier, earlier * totals.site_count), **figures}
-    messages.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
+    reporter.run_summary.write(files, (rest.hardware, rest.kernel), {"samples": rest.samples.row_count, **figures})
     return totals, earlier
 
 

@@ -44,37 +44,37 @@ def hit_spec(options: SwOptions, one_set: bool, annotations: Collection[str] = (
     return HitSpec(o, format, path, rows, traced or options.min_identity is not None)
 
 
-def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: RunReporter) -> None:
+def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, reporter: RunReporter) -> None:
     """Run a search and write the hits; a dry run prints the plan instead."""
     job_part = JobPart.for_job(job, len(job.task.queries), spec.options.shard, spec.path, spec.format, ResultKind.HITS)
     if dry_run:
         from gpualign.jobs.output.size_estimate import describe_hits_size
 
-        messages.print_plan(
-            [*job_part.restrict(job).describe(), ("output", describe_hits_size(spec, job, job_part.span, messages.line_width))]
+        reporter.print_plan(
+            [*job_part.restrict(job).describe(), ("output", describe_hits_size(spec, job, job_part.span, reporter.line_width))]
         )
         return
-    report_unusual_names(spec.format, job.task, messages.note)
-    with OutputFiles(messages.note) as files, translate_output_errors(job_part.path):
-        session = job_part.open(files, resume_policy_of_task(messages.invocation, spec.options.resume, job.task), messages.note)
+    report_unusual_names(spec.format, job.task, reporter.note)
+    with OutputFiles(reporter.note) as files, translate_output_errors(job_part.path):
+        session = job_part.open(files, resume_policy_of_task(reporter.invocation, spec.options.resume, job.task), reporter.note)
         if session is None:
-            messages.run_summary.write(files, None, {})
+            reporter.run_summary.write(files, None, {})
             return
         rest = session.restrict(job)
         with (
-            open_row_sink(session, job.task, spec.row_format, messages.line_width) as report,
-            messages.progress(rest.total_work, job_part.path, job.work_unit) as progress,
+            open_row_sink(session, job.task, spec.row_format, reporter.line_width) as report,
+            reporter.progress(rest.total_work, job_part.path, job.work_unit) as progress,
         ):
             results, totals = rest.run(progress)
             before = session.checkpoints.register_counts_function(lambda: totals.counts)
             plan, is_checked = rest.search_plan.plan, rest.search_plan.index_check is None
-            totals.seconds = write_results(report, plan, results, session.checkpoints, messages.stages.within, not is_checked)
+            totals.seconds = write_results(report, plan, results, session.checkpoints, reporter.stages.within, not is_checked)
             totals.add_earlier(before)
             if totals.suppressed.query_count:
-                messages.note(describe_suppressed(totals.suppressed, job.options, len(job.task.queries)))
-        messages.run_summary.record_resolved(scoring=job.task.scoring.name)
+                reporter.note(describe_suppressed(totals.suppressed, job.options, len(job.task.queries)))
+        reporter.run_summary.record_resolved(scoring=job.task.scoring.name)
         earlier = session.earlier_pairs_and_work(job, rest)
-        messages.run_summary.write(
+        reporter.run_summary.write(
             files, (job.hardware, job.kernel), {"sequences": job.sequence_count, **totals.summary_with_earlier(*earlier)}
         )
-    messages.report_alignments(job.sequence_count, totals, job.hardware, totals.hit_count, earlier_pairs=earlier[0])
+    reporter.report_alignments(job.sequence_count, totals, job.hardware, totals.hit_count, earlier_pairs=earlier[0])

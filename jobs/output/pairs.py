@@ -162,7 +162,7 @@ def check_counts_thresholds(filter: Filter) -> None:
         raise InputError(f"{counts} counts the pairs within a threshold, and without one every pair is; give {', '.join(others)} or {last}")
 
 
-def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_run: bool, messages: RunReporter, threads: int) -> None:
+def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_run: bool, reporter: RunReporter, threads: int) -> None:
     """Run a job and write all results; a dry run prints the plan instead.
 
     sequence_count: number of records, for the summary
@@ -178,30 +178,30 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
         from gpualign.jobs.output.size_estimate import describe_pairs_size
 
         restricted, (start, stop) = job_part.restrict(job), job_part.span
-        messages.print_plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, messages.line_width))])
+        reporter.print_plan([*restricted.describe(), ("output", describe_pairs_size(spec, restricted, stop - start, reporter.line_width))])
         return
-    report_unusual_names(spec.format, task, messages.note)
-    with OutputFiles(messages.note) as files:
+    report_unusual_names(spec.format, task, reporter.note)
+    with OutputFiles(reporter.note) as files:
         with translate_output_errors(job_part.path):
             resume_policy = None
             if not job.is_joined:
-                resume_policy = resume_policy_of_task(messages.invocation, spec.options.resume, task, spec.filter.groups)
-            session = job_part.open(files, resume_policy, messages.note, picture.path if picture else None)
+                resume_policy = resume_policy_of_task(reporter.invocation, spec.options.resume, task, spec.filter.groups)
+            session = job_part.open(files, resume_policy, reporter.note, picture.path if picture else None)
             if session is None:
-                messages.run_summary.write(files, None, {})
+                reporter.run_summary.write(files, None, {})
                 return
             rest = session.restrict(job)
             if spec.is_counts:
                 rest = rest.counting_neighbours()
-            with _open_sink(spec, job, session, threads, messages.line_width) as sink:
+            with _open_sink(spec, job, session, threads, reporter.line_width) as sink:
 
                 def counts() -> Mapping[str, int]:
                     return {} if sink.passed_pairs is None else {"pairs_kept": sink.passed_pairs}
 
                 before = session.checkpoints.register_counts_function(counts)
-                with messages.progress(rest.total_work, job_part.path, job.work_unit) as progress:
+                with reporter.progress(rest.total_work, job_part.path, job.work_unit) as progress:
                     results, totals = rest.run(progress)
-                    totals.seconds = write_results(sink, rest.plan, results, session.checkpoints, messages.stages.within)
+                    totals.seconds = write_results(sink, rest.plan, results, session.checkpoints, reporter.stages.within)
             kept = {name: count + before.get(name, 0) for name, count in counts().items()}
         if picture is not None:
             from gpualign.jobs.plotting.heatmap import heatmap_of_alignments
@@ -209,15 +209,15 @@ def write_every_pair(spec: OutputSpec, job: PairJob, sequence_count: int, dry_ru
 
             values = cast("MatrixSink[Plan, BandResults]", sink).arrays[0].values
             with translate_output_errors(picture.path):
-                write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), messages)
-        messages.run_summary.record_resolved(scoring=task.scoring.name)
+                write_plot(files.open(picture.path), picture, heatmap_of_alignments(values, task, spec.value), reporter)
+        reporter.run_summary.record_resolved(scoring=task.scoring.name)
         earlier = session.earlier_pairs_and_work(job, rest)
-        messages.run_summary.write(
+        reporter.run_summary.write(
             files, (job.hardware, job.kernel), {"sequences": sequence_count, **kept, **totals.summary_with_earlier(*earlier)}
         )
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # with groups alone every counted pair is kept
     passed_pairs = kept.get("pairs_kept") if by_thresholds else None
-    messages.report_alignments(sequence_count, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
+    reporter.report_alignments(sequence_count, totals, job.hardware, passed_pairs=passed_pairs, earlier_pairs=earlier[0])
 
 
 @contextmanager
