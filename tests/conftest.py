@@ -15,9 +15,9 @@ from places import DATA, GOLDEN, ROOT
 
 REAL_DATA = Path(os.environ.get("GPUALIGN_TEST_DATA", ROOT.parent / "shared" / "data"))
 
-# derandomize: hypothesis takes the same examples each time where a variable CI is set, unless told otherwise.
+# derandomize: where a variable CI is set, hypothesis would draw the same examples each time by default.
 settings.register_profile("gpualign", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("half", settings.get_profile("gpualign"), max_examples=50)  # of .ci/run, where every tree has others
+settings.register_profile("half", settings.get_profile("gpualign"), max_examples=50)  # of .ci/run, which draws others for every tree
 settings.load_profile("gpualign")
 
 
@@ -36,18 +36,18 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Twelve thousand tests stay to the end: no search for cycles is worth its time while they are made, or looks at them later."""
+    """Collect without garbage collection, and exclude the tests from it afterwards: twelve thousand tests live until the end of the run."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()  # files that nobody has closed are told of
+        gc.collect()  # warns about files that were not closed
         gc.freeze()
         gc.enable()
 
 
 def pytest_make_parametrize_id(val, argname):
-    """Bytes that are no text are named by their argument: a gzip header holds the time, and xdist's workers must collect the same names."""
+    """Name binary parameters by their argument: a gzip header contains the time, and xdist's workers must collect the same names."""
     return argname if isinstance(val, bytes) and not val.isascii() else None
 
 
@@ -57,7 +57,7 @@ def pytest_report_header():
 
 @pytest.fixture
 def rng(request):
-    """A generator that depends on the seed of the run and on the test's name."""
+    """Random generator that depends on the seed of the run and on the test's name."""
     return np.random.default_rng([int(os.environ["GPUALIGN_TEST_SEED"]), *request.node.nodeid.encode()])
 
 
@@ -68,7 +68,7 @@ def small_16s():
 
 @pytest.fixture(scope="session")
 def real_data():
-    """The folder of real data; it is no part of the source tree."""
+    """Folder of real data, which is not part of the source tree."""
     if not REAL_DATA.is_dir():
         pytest.skip(f"real data not found at {REAL_DATA} (set GPUALIGN_TEST_DATA)")
     return REAL_DATA
@@ -89,15 +89,15 @@ def golden(request):
 
 @pytest.fixture
 def together():
-    """`beside.meeting`: two that begin at once."""
-    from beside import meeting
+    """Two callbacks that start at the same time, see `several_engines.start_together`."""
+    from several_engines import start_together
 
-    return meeting()
+    return start_together()
 
 
 @pytest.fixture
 def scratch():
-    """Makes unnamed files, which are closed when the test has ended."""
+    """Function that makes unnamed files, which are closed after the test."""
     with ExitStack() as files:
         yield lambda: files.enter_context(tempfile.TemporaryFile())
 
@@ -109,7 +109,7 @@ def scratch():
     ]
 )
 def device(request):
-    """What CUDA kernels run on: the host everywhere, and a device where there is one."""
+    """Device on which CUDA kernels run: the host everywhere, and a GPU where there is one."""
     from host_device import HostDevice, compiler
 
     if request.param == "host":
@@ -129,7 +129,7 @@ def device(request):
     ]
 )
 def engine(request, monkeypatch):
-    """Each engine that commands in this process can be told to use, as an `EngineChoice`."""
+    """Each engine that commands in this process can use, as an `EngineChoice`."""
     import engines
     from host_device import compiler
 
@@ -142,13 +142,13 @@ def engine(request, monkeypatch):
 
 @pytest.fixture
 def real_device():
-    """The first GPU; the test is skipped where there is none."""
+    """The first GPU; the test is skipped if there is none."""
     yield from _gpu(fcntl.LOCK_SH)
 
 
 @pytest.fixture
 def whole_device():
-    """The same, while no other test uses it."""
+    """The first GPU, while no other test uses it."""
     yield from _gpu(fcntl.LOCK_EX)
 
 
@@ -166,30 +166,30 @@ def _gpu(lock):
 
 @pytest.fixture
 def force(monkeypatch):
-    """Makes the CUDA engine take a family of kernels, and of its variants one of this height, whatever it would have chosen."""
+    """Function that makes the CUDA engine use a family of kernels and, of its variants, the first with `strip_rows` rows per strip."""
     from gpualign.gpu.alignment import worker
 
-    def to(family, strip_rows=None):
+    def force_family(family, strip_rows=None):
         def choose(recipe, queries, targets, hardware, memory=None):
             variants = family.kernel_variants(recipe, int(queries.max()), int(targets.max()))
             return next(variant for variant in variants if strip_rows in (None, variant.strip_rows))
 
         monkeypatch.setattr(worker, "choose_kernel_variant", choose)
 
-    return to
+    return force_family
 
 
 @pytest.fixture
 def single_pairs(monkeypatch):
-    """Makes the CPU engine trace pairs of up to 200 letters one by one: for a block of lanes there is too little memory."""
+    """Make the CPU engine trace pairs of up to 200 letters one by one, by leaving too little memory for a block of lanes."""
     from gpualign.cpu.alignment import _kernels, engine
 
-    enough = 32_000
+    pair_bytes = 32_000
     make = engine.native_path_recipe
 
-    def with_little(recipe, worker_bytes):
-        native = make(replace(recipe, sliced=False), enough)
-        assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.is_supported)
+    def with_little_memory(recipe, worker_bytes):
+        native = make(replace(recipe, sliced=False), pair_bytes)
+        assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > pair_bytes for s in engine.instruction_sets() if s.is_supported)
         return native
 
-    monkeypatch.setattr(engine, "native_path_recipe", with_little)
+    monkeypatch.setattr(engine, "native_path_recipe", with_little_memory)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import gpualign
 from places import GOLDEN
-from work import Heard
+from work import RecordingReporter
 
 from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.metrics import MissingRule
@@ -32,8 +32,8 @@ CORE = GOLDEN / "dist" / "core.aln"
 
 def job_of(content, options, notes=None):
     with ScratchFiles() as files:
-        source = read_source([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
-        return prepare(options, source, CpuDistanceEngine(1), files.new_scratch, notes or Heard())
+        source = read_source([CallFile(io.BytesIO(content), "x")], options, files, notes or RecordingReporter())
+        return prepare(options, source, CpuDistanceEngine(1), files.new_scratch, notes or RecordingReporter())
 
 
 @pytest.mark.parametrize("metric", ["hamming", "fraction", "tn93"])
@@ -57,7 +57,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
 
 
 def test_the_plan_is_that_of_a_dry_run():
-    notes = Heard()
+    notes = RecordingReporter()
     job = job_of(CORE.read_bytes(), DistOptions(resources=Resources(memory=1 << 26)), notes)
     printed = gpualign("dist", CORE, "--dry-run", "--device", "cpu", "--threads", "1", "--memory", "64M").stdout.decode().splitlines()
     rows = [f"{name:<10} {text}" for name, text in job.describe()]
@@ -81,7 +81,7 @@ def test_progress_is_told_of_all_the_work():
 
 
 def test_notes():
-    notes = Heard()
+    notes = RecordingReporter()
     job = job_of(b"id,r1\na b,0\nc,\n", DistOptions(), notes)
     assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1); \ue000min_called=0.5\ue001 leaves it out"]
     assert job.samples_for_format("phylip", notes).queries.ids == ["a_b", "c"]
@@ -94,7 +94,11 @@ def test_an_array_in_an_array_out(rng):
     options = DistOptions(metric="allele")
     with ScratchFiles() as files:
         job = prepare(
-            options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.new_scratch, Heard()
+            options,
+            read_arrays([CallArray(calls)], CallOptions(), pytest.fail),
+            CpuDistanceEngine(2),
+            files.new_scratch,
+            RecordingReporter(),
         )
         sink = MatrixSink(DistanceMatrices(job.dtype), [MemoryArray])
         write_results(sink, job.samples, job.run(NullProgress())[0])

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from beside import Told
 from command import LIMIT
 from distance_oracle import compute, dense_source, near_pairs, random_codes, related
 from host_device import FailingDevice, WaitingDevice, compiler
+from several_engines import RecordedEngines
 
 from gpualign.core.common.errors import RunError
 from gpualign.core.distance.calls import CallKind
@@ -67,7 +67,7 @@ class Watched:
 
 @pytest.fixture
 def told():
-    return Told(lambda engines, note, _: MultiDeviceDistanceEngine(engines, note))
+    return RecordedEngines(lambda engines, note, _: MultiDeviceDistanceEngine(engines, note))
 
 
 @pytest.mark.parametrize("metric", METRICS)

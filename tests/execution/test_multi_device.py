@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from beside import Told
 from command import LIMIT
 from host_device import FailingDevice, HostDevice, WaitingDevice, compiler
 from relatives import related_sets, relatives
+from several_engines import RecordedEngines
 from work import CollectPaths, collect, edit, two_valued
 
 from gpualign.core.alignment.task import Detail, Mode, Task
@@ -63,7 +63,7 @@ class Small:
 
 @pytest.fixture
 def told():
-    return Told(MultiDeviceEngine)
+    return RecordedEngines(MultiDeviceEngine)
 
 
 @pytest.mark.parametrize("pairing", list(Pairing))

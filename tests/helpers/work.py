@@ -17,7 +17,7 @@ from gpualign.cpu.alignment.engine import CpuEngine
 
 
 class Collect:
-    """Keeps results of tiles, in whatever order they come: scores[query][target], and how often each pair was delivered."""
+    """Collects results of tiles, in any order: scores[query][target], and how often each pair was delivered."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -38,7 +38,7 @@ def sequence_set(arrays, source="test"):
 
 
 def real_genes(folder, count):
-    """The first records of the real 16S set."""
+    """The first records of the real 16S set, skipping the test if there is no such file."""
     path = folder / "16s_gold.fasta.gz"
     if not path.exists():
         pytest.skip(f"{path.name} is not among the real data")
@@ -64,7 +64,7 @@ def edit(letters):
 
 
 class CollectPaths(Collect):
-    """Also statistics[query][target] and paths[query][target], strings of "=XID"."""
+    """Also collects statistics[query, target] and paths[query, target], strings of "=XID"."""
 
     def __init__(self, plan):
         super().__init__(plan)
@@ -89,7 +89,11 @@ def expand(runs):
 
 
 def collect(prepared, pairing=Pairing.ALL, tile_cells=None, keep=Collect):
-    """What a prepared task gives, tile by tile, in a `Collect`; tile_cells: instead of the engine's wish."""
+    """Run a prepared task and return its results, in a `Collect`.
+
+    tile_cells: size of the tiles; None: as the engine prefers
+    keep: class that collects the results
+    """
     limits = prepared.limits
     if tile_cells:
         limits = replace(limits, lane_count=1, tile_cells=tile_cells)
@@ -111,21 +115,21 @@ def run_paths(
     detail=Detail.PATH,
     tile_cells=None,
 ):
-    """A finished `CollectPaths`."""
+    """Align by an engine, through the planner, and return a `CollectPaths`."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps)
     return collect(engine.prepare(task, Budget.from_total(memory)), pairing, tile_cells, CollectPaths)
 
 
 def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None, mode=Mode.GLOBAL):
-    """Scores of all wanted pairs by an engine, through the planner: int64[queries][targets]."""
+    """Scores of the pairs of `pairing` by an engine, through the planner: int64[queries][targets]."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, mode)
     return collect(engine.prepare(task, Budget.from_total(memory)), pairing, tile_cells).scores
 
 
-class Heard:
-    """Whom a job tells its notes and details; keeps them."""
+class RecordingReporter:
+    """Reporter that keeps the notes, warnings and details of a job."""
 
     def __init__(self):
         self.notes, self.details = [], []
@@ -140,7 +144,7 @@ class Heard:
 
 
 def at_once(*works):
-    """Call each in a thread of its own, all at once; what the first one that failed raised is raised here."""
+    """Call each function in a thread of its own, all at the same time. Raises the first error that one of them raises."""
     failures = []
 
     def guarded(work):

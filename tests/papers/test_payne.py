@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from distance_oracle import compute_counts, dense_source, near_pairs, random_codes
-from work import Heard
+from work import RecordingReporter
 
 from gpualign.core.common.errors import InputError
 from gpualign.cpu.distance.engine import CpuDistanceEngine
@@ -42,7 +42,7 @@ def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
 
     calls = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 0, 2], [0, 1, -9, -9, -9]])
     for some, least, told in ((calls, None, True), (calls, 1, False), (calls[:2], None, False)):
-        options, heard = DistOptions(max_distance=1.0, min_compared=least, kernel="naive"), Heard()
+        options, heard = DistOptions(max_distance=1.0, min_compared=least, kernel="naive"), RecordingReporter()
         with ScratchFiles() as files:
             job = prepare(options, read_arrays([CallArray(some)], CallOptions(), heard.warn), engine, files.new_scratch, heard)
             assert job.prepared.min_sites_filter is None
