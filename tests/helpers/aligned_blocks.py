@@ -1,4 +1,4 @@
-"""Pairs of records with their paths, as either type of block: a rectangle of pairs or a list of hits."""
+"""Aligned pairs as either type of block: a rectangle of pairs or a list of hits."""
 
 from itertools import groupby
 
@@ -21,13 +21,13 @@ SCHEME = two_valued(4, 5, -4, 10, 1)
 
 
 def encode(path):
-    """The runs of a path of "=XID"."""
+    """Encode a path of "=XID" as CIGAR runs."""
     runs = [("=XID".index(op), len(list(group))) for op, group in groupby(path)]
     return bytes((min(64, length - at) - 1) << 2 | op for op, length in runs for at in range(0, length, 64))
 
 
 class Aligned:
-    """Pairs of records, aligned; parts of them as either type of block."""
+    """All pairs of two sets, aligned. Some of them can be had as either type of block."""
 
     def __init__(self, rng, stranded=None):
         self.queries, self.targets = related_sets(rng, [12, 12], 90, 4)
@@ -38,7 +38,7 @@ class Aligned:
         self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
 
     def results(self, pairs):
-        """STATISTICS[pairs] and runs of [pairs]."""
+        """Statistics (STATISTICS[pairs]) and paths (`Runs` of shape [pairs]) of some pairs."""
         paths = [encode(self.found.paths[pair]) for pair in pairs]
         sizes = np.array([len(path) for path in paths], dtype=np.int32)
         runs = Runs([np.frombuffer(b"".join(paths), dtype=np.uint8)], np.cumsum(sizes, dtype=np.int64) - sizes, sizes)

@@ -22,7 +22,7 @@ def edits(one, other):
 
 
 def rows_of(cells, shuffler, prefix="c"):
-    """Rows of a table in any order: cell, locus, call, letters. Some cells have a chain of a third locus."""
+    """Rows of a table in random order: (cell, locus, call, letters). Some cells have a chain of a third locus."""
     rows = []
     for k, (first, second, third) in enumerate(cells):
         for locus, chains in (("TRB", first), ("TRA", second), ("TRG", [("V1", "CAF")] if third else [])):
@@ -38,7 +38,8 @@ def write(path, rows):
 
 
 def chains_of(rows):
-    """{cell: ([(call, letters)] of TRB, the same of TRA)} of the cells with both, in the order of their first chains of these loci."""
+    """{cell: (TRB chains, TRA chains)}, each chain (call, letters), for cells with both, in the order of their first chains of these
+    loci."""
     cells = {}
     for cell, locus, call, text in rows:
         if locus != "TRG" and cell:

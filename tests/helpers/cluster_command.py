@@ -1,4 +1,4 @@
-"""Small files for `gpualign cluster`, and what it says of them."""
+"""Small files for `gpualign cluster`, its refusals and its tables."""
 
 import csv
 import io
@@ -19,6 +19,7 @@ def clusters(output):
 
 
 def refused(words, folder, code=2):
+    """The message with which a command is refused. Checks that it changes no file in `folder`."""
     before = sorted(folder.rglob("*"))
     done = gpualign("cluster", *words, check=False, cwd=folder)
     assert done.returncode == code

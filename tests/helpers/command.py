@@ -9,15 +9,15 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
-# Where the package was installed into a folder of its own, there is no executable beside the interpreter.
+# If the package was installed into a folder of its own, there is no executable beside the interpreter.
 _COMMAND = [GPUALIGN] if Path(GPUALIGN).exists() else [sys.executable, "-m", "gpualign"]
 LIMIT = 1800
-"""Seconds after which a process hangs for sure, however loaded the machine."""
+"""Time, in seconds, after which a process certainly hangs, however loaded the machine."""
 
 
 @functools.cache
 def _server():
-    """Return the server that runs commands without the start-up time of the executable; None if every command is to be the executable."""
+    """Return the server that runs commands without the start-up time of the executable; None if every command must be the executable."""
     if sys.platform != "linux" or os.environ.get("GPUALIGN_TEST_EXECUTABLE") or len(_COMMAND) > 1:
         return None
     from fork_server import ForkServer
@@ -26,9 +26,9 @@ def _server():
 
 
 def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
-    """The finished process, stdout and stderr as bytes."""
+    """Run a command and return the finished process, with stdout and stderr as bytes."""
     words = [*map(str, arguments)]
-    # A forked process has the memory of all imports, which a summary would tell.
+    # A forked process has the memory of all imports, which would be in the summary.
     done = _server().run(words, stdin, cwd, LIMIT) if env is None and "--summary" not in words and _server() else None
     if done is None:
         done = subprocess.run(
@@ -46,8 +46,8 @@ def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
 
 
 def gpualign_here(*arguments):
-    """(stdout as bytes, stderr as text) of a command in this process, where parts of it can be replaced. What it raises is not caught, but
-    errors are spelled as the command line spells them."""
+    """Run a command in this process, where parts of it can be replaced: (stdout as bytes, stderr as text). Its exceptions propagate, with
+    parameters in messages spelled as on the command line."""
     from gpualign.cli.main import cli
     from gpualign.core.common.errors import GpualignError, InputError, RunError, command_line_message
 
@@ -62,5 +62,5 @@ def gpualign_here(*arguments):
 
 
 def shell(command, cwd=None, env=None):
-    """A finished line of bash, which fails where any part of a pipe does; stdout and stderr as bytes."""
+    """Run a line of bash and return the finished process, with stdout and stderr as bytes. A pipe fails if any of its commands does."""
     return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=cwd, env=env, capture_output=True, timeout=LIMIT)

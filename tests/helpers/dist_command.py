@@ -1,4 +1,4 @@
-"""`gpualign dist` in this process: what it writes and notes, or why it refuses; and a small alignment for it."""
+"""Runs `gpualign dist` in this process, and makes small alignments for it."""
 
 import pytest
 from command import gpualign_here
@@ -7,13 +7,14 @@ from gpualign.core.common.errors import InputError
 
 
 def dist(*words):
-    """(what is written, the note about sites, or all notes)"""
-    written, notes = gpualign_here("dist", *words, "--device", "cpu")
-    told = [line.removeprefix("gpualign dist: ") for line in notes.splitlines()]
-    return written.decode(), next((line for line in told if line.startswith("sites: ")), told)
+    """(output, the note about sites; if there is none, all notes)"""
+    written, messages = gpualign_here("dist", *words, "--device", "cpu")
+    notes = [line.removeprefix("gpualign dist: ") for line in messages.splitlines()]
+    return written.decode(), next((line for line in notes if line.startswith("sites: ")), notes)
 
 
 def refused(*words):
+    """The message with which a command is refused."""
     with pytest.raises(InputError) as found:
         gpualign_here("dist", *words, "--device", "cpu")
     return str(found.value)

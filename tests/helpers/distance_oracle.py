@@ -1,4 +1,4 @@
-"""Distances by the definitions of docs/metrics.md, a site and a pair at a time."""
+"""Distances by the definitions in docs/metrics.md, one site and pair at a time."""
 
 import math
 import tempfile
@@ -23,14 +23,14 @@ from gpualign.jobs.output.result_writing import write_results
 
 
 def allele_source(numbers, queries=None):
-    """Of numbers of alleles, uint32[samples][loci]: the first `queries` rows against the others, or all of one set."""
+    """A source of allele numbers, uint32[samples][loci]. queries: number of rows that are compared with the others; None: one set"""
     ids = [str(k) for k in range(len(numbers))]
     samples = make_samples(ids) if queries is None else make_samples(ids[:queries], ids[queries:])
     return RandomAccessSource(samples, CallKind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
 
 
 class ProductsOnly(CpuDistanceEngine):
-    """The CPU doing what binary tensor cores do."""
+    """CPU engine that computes products only, like binary tensor cores."""
 
     def prepare(self, request, memory):
         return replace(super().prepare(request, memory), products_only=True)
@@ -76,14 +76,16 @@ def _tn93(x, y):
 
 
 def plain_king(calls):
-    """KING-robust as plink2 --make-king has it, by Manichaikul et al. 2010, equation 11: of pairs of codes, alleles but the first alike."""
+    """KING-robust as in plink2 --make-king (Manichaikul et al. 2010, equation 11). All alleles but the first count as one. calls: pairs of
+    codes"""
     counts = [tuple(sum(allele > 0 for allele in alleles_of(code)) for code in codes) for codes in calls]
     hets = min(sum(a == 1 for a, _ in counts), sum(b == 1 for _, b in counts))
     return 0.5 - sum((a - b) ** 2 for a, b in counts) / (4 * hets) if hets else math.nan
 
 
 def plain_grm(codes):
-    """The terms of each site, as an array [sites][3][3]: (x - 2p) (y - 2p) / 2p (1 - p) for the frequency p of alleles but the first."""
+    """The terms of each site, float64[sites][3][3]: (x - 2p) (y - 2p) / 2p (1 - p), where p is the frequency of all alleles but the
+    first."""
     table = np.zeros((codes.shape[1], 3, 3))
     for site, column in enumerate(codes.T.tolist()):
         counts = [sum(allele > 0 for allele in alleles_of(code)) for code in column if code != MISSING]
@@ -94,7 +96,7 @@ def plain_grm(codes):
 
 
 def plain_distance(x, y, metric, missing, terms=None):
-    """(distance, compared sites) of two samples' codes. terms: of `plain_grm`."""
+    """(distance, compared sites) of two samples' codes. terms: result of `plain_grm`, for the metric grm"""
     if metric == "grm":
         known = [(site, a, b) for site, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True)) if MISSING not in (a, b)]
         seconds = [(site, *(sum(allele > 0 for allele in alleles_of(code)) for code in codes)) for site, *codes in known]
@@ -130,7 +132,7 @@ def plain_distance(x, y, metric, missing, terms=None):
 
 
 def plain_distances(codes, queries, metric, missing):
-    """(distances, compared sites): of the first `queries` samples with the others, or with each other if these are all."""
+    """(distances, compared sites) of the first `queries` samples with the others, or with each other if there are no others."""
     if missing == "complete":
         codes = codes[:, ~np.any(codes == MISSING, axis=0)]
     rows = codes[:queries]
@@ -149,7 +151,7 @@ def random_codes(rng, samples, sites, highest=2, missing=0.05):
 
 
 def related(rng, samples, sites, highest, missing):
-    """Samples that are copies of few ancestors but for some calls, so that distances are of all sizes and many are equal."""
+    """Samples that are copies of a few ancestors with some calls changed, so that distances have all sizes and many are equal."""
     ancestors = random_codes(rng, 1 + samples // 4, sites, highest, 0)
     codes = ancestors[rng.integers(0, len(ancestors), samples)]
     changed = rng.random(codes.shape) < rng.choice([0, 0.02, 0.2], samples)[:, None]
@@ -164,7 +166,7 @@ def compute_counts(source, engine, memory=1 << 28):
 
 
 def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared=True, least=1):
-    """(distances, compared sites) through the whole road."""
+    """(distances, compared sites) computed as by `dist`, from the source to the sink."""
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
@@ -199,23 +201,27 @@ def near_pairs(
     min_shared_fraction=None,
     counts_sink=None,
 ):
-    """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
-    added: the queries also with each other; min_shared_fraction: as of `DistanceTask`; counts_sink: takes numbers
-    of neighbours instead of the pairs."""
+    """(`CollectPairs` with the near pairs, totals) computed as by `dist`, from the source to the sink.
+
+    most: maximum distance, or minimum kinship; None: all pairs are near
+    added: whether the queries are also compared with each other
+    min_shared_fraction: as for `DistanceTask`
+    counts_sink: takes numbers of neighbours instead of the pairs
+    """
     thresholds = (None, most) if METRICS[metric].is_similarity else (most, None)
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], min_shared_fraction)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         prepared = replace(prepared, counts_neighbours=counts_sink is not None)
-        sink, told = counts_sink or CollectPairs(), CountAdvance()
-        distances, totals = compute_distances(prepared, told)
+        sink, progress = counts_sink or CollectPairs(), CountAdvance()
+        distances, totals = compute_distances(prepared, progress)
         write_results(sink, prepared.samples, distances)
-        assert told.work == prepared.plan.pair_count * prepared.panel_site_count
+        assert progress.work == prepared.plan.pair_count * prepared.panel_site_count
         return sink, totals
 
 
 class CountAdvance:
-    """A progress that adds up what it is told."""
+    """Progress that adds up the reported work."""
 
     work = 0
 
@@ -224,14 +230,14 @@ class CountAdvance:
 
 
 def dense_source(codes, kind=CallKind.GENOTYPE, queries=None):
-    """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
+    """A source of codes, uint8[samples][sites]. queries: number of samples that are compared with the others; None: one set"""
     names = [f"s{k}" for k in range(len(codes))]
     samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
     return RandomAccessSource(samples, kind, codes.shape[1], [lambda start, stop, _: np.ascontiguousarray(codes[:, start:stop])])
 
 
 class OnHost(CpuDistanceEngine):
-    """An engine that counts matrices alone: the host chooses."""
+    """CPU engine that only computes counts: near pairs are selected outside of it."""
 
     def prepare(self, request, memory):
         return replace(super().prepare(request, memory), pair_selector=None, pair_reducer=None)
@@ -245,7 +251,7 @@ def kind_of(metric):
 
 
 def listed(values, compared, queries, most, metric="hamming"):
-    """Near pairs of a whole matrix; queries: of a rectangle, None: of one set."""
+    """Near pairs of a whole matrix. queries: number of queries of a rectangle; None: one set"""
     near = values >= most if METRICS[metric].is_similarity else values <= most
     keep = near if queries is not None else np.triu(near, 1)
     return [(i, j, values[i, j], compared[i, j]) for i, j in np.argwhere(keep).tolist()]

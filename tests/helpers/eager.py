@@ -1,4 +1,4 @@
-"""The executable, so eager to keep what is done that short runs have journals."""
+"""The executable with checkpoints after every band, so that short runs have journals."""
 
 import json
 import sys
@@ -20,8 +20,8 @@ EAGER = (
     "r.CheckpointedOutput.rows_written = told\n"
     "from gpualign.cli.entry_point import main; main()"
 )
-"""The executable, with a mark after each of many small bands. EAGER_KILL: "marks seconds signal", the mark after which, and the time
-after that when it sends itself this signal."""
+"""Script that runs the executable with a mark after each of many small bands. EAGER_KILL is "marks seconds signal": the process sends
+itself the signal, `seconds` after this many marks."""
 
 
 def command(*words):
@@ -29,7 +29,7 @@ def command(*words):
 
 
 def marked(journal):
-    """The rows of the marks of a journal."""
+    """The number of rows in each mark of a journal."""
     try:
         raw = journal.read_bytes()
     except FileNotFoundError:
@@ -39,7 +39,6 @@ def marked(journal):
 
 
 def eager_here(monkeypatch):
-    """The same, without smaller bands, for commands in this process. By itself a run has a journal after two seconds, and hundreds of
-    tests need one."""
+    """Make commands in this process keep a journal from the start, which they usually do after two seconds. Bands keep their size."""
     for name in ("MIN_SECONDS_TO_JOURNAL", "MIN_RUN_TO_DIGEST_RATIO", "CHECKPOINT_PAUSE_SECONDS"):
         monkeypatch.setattr(f"gpualign.jobs.output.checkpoint.{name}", 0)

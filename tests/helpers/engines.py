@@ -1,4 +1,4 @@
-"""The engines that a command can be told to use, for commands that run in the process of the tests."""
+"""The engines that a command can use, for commands that run in the process of the tests."""
 
 import os
 import time
@@ -8,8 +8,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """words: options of a command; told: what the command then tells of the engine that has done the work; first: whether it is the one
-    that writes golden files."""
+    """An engine of a command.
+
+    words: options that select the engine
+    told: what the command's summary then says of the hardware
+    first: whether this engine writes golden files
+    """
 
     words: tuple[str, ...]
     told: str
@@ -17,7 +21,7 @@ class EngineChoice:
 
 
 def set_device_files(monkeypatch, present):
-    """The system has the files of an NVIDIA device in /dev, or none of any that stands for one."""
+    """Pretend that /dev has the files of an NVIDIA device, or has none."""
     exists, names = Path.exists, ("nvidia0", "nvidiactl", "dxg")
 
     def answer(path, **options):
@@ -33,19 +37,20 @@ def one_thread(monkeypatch):
 
 
 def three_threads(monkeypatch):
-    """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
+    """Three threads, however many processors there are. Tiles are single rows, so that a few sequences are work for all threads, and are
+    finished out of order."""
     from gpualign.core.execution.worker_pool import WorkerHandle
     from gpualign.cpu.alignment import engine
     from gpualign.cpu.distance import engine as distance_engine
 
     next_tile = WorkerHandle.next_tile
 
-    def dawdling(counter):
-        if (tile := next_tile(counter)) is not None:
+    def next_tile_late(worker):
+        if (tile := next_tile(worker)) is not None:
             time.sleep(0.001 * (3 - tile.query_start % 3))
         return tile
 
-    monkeypatch.setattr(WorkerHandle, "next_tile", dawdling)
+    monkeypatch.setattr(WorkerHandle, "next_tile", next_tile_late)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     # Tiles of real sizes give each of three threads some work only if a command takes a second; every golden file is made by this engine.
     for name in ("DIFFERENCE_TILE_CELLS", "BITSLICED_TILE_CELLS", "PATH_TILE_CELLS", "LOCAL_TILE_CELLS"):
@@ -57,7 +62,7 @@ def three_threads(monkeypatch):
 
 
 def cuda_on_host(monkeypatch):
-    """The only CUDA device of this machine is its processor."""
+    """The machine's processor as its only CUDA device."""
     from host_device import HostDevice
 
     from gpualign.gpu import factory
@@ -71,12 +76,12 @@ def cuda_on_host(monkeypatch):
 
 
 def side_by_side(monkeypatch):
-    """The same beside the CPU: small tiles, that whoever asks first gets."""
+    """The emulated CUDA device beside the CPU, with small tiles, which go to whichever engine asks first."""
     from gpualign.core.execution.load_balancing import LoadBalancer
     from gpualign.gpu.alignment import engine
 
     cuda_on_host(monkeypatch)
-    # Likewise: a host that emulates a device would need minutes for several tiles of 0.4 s of a device.
+    # An emulated device would need minutes for several tiles that take a device 0.4 s.
     monkeypatch.setattr(engine, "TILE_SECONDS", 1e-7)
     monkeypatch.setattr(engine, "_SEARCH_BAND_SECONDS", 1e-7)
     monkeypatch.setattr(engine, "_LETTERS_PER_SECOND", 1e15)

@@ -1,11 +1,11 @@
-"""Commands and Python that pages show, and whether what a command prints is what the page shows."""
+"""Finds commands and Python code in pages, and compares what a command prints with what the page shows."""
 
 import re
 from textwrap import dedent
 from typing import NamedTuple
 
 CUT = "..."
-"""A line of a shown output that stands for one or more lines which are left out there."""
+"""A line of a shown output that stands for one or more lines that are left out."""
 
 
 class Example(NamedTuple):
@@ -36,7 +36,7 @@ def blocks(page):
 
 
 def examples(page):
-    """The commands alone."""
+    """The commands of ```console blocks."""
     return [block for block in blocks(page) if isinstance(block, Example)]
 
 
@@ -45,9 +45,9 @@ _COMMANDS = re.compile(r"(gpualign \w+|augur|bcftools|cat|cut|duckdb|ls|mpirun|o
 
 
 def indented(text):
-    """What stands in indented blocks of a page: commands, a line that ends in a backslash with the next one, and lines of anything else.
+    """Contents of the indented blocks of a page: commands, and other lines. A line that ends in a backslash is joined with the next one.
 
-    In a block with lines that begin with `$ ` these are the commands.
+    If some lines of a block begin with `$ `, these are its commands.
     """
     found = Indented([], [])
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
@@ -62,16 +62,16 @@ def indented(text):
 
 
 def inline(text):
-    """The commands of gpualign within tables and sentences of a page that name what they read, and so can run.
+    """Commands of gpualign in tables and sentences of a page that can run because they name their input.
 
-    A name in capitals stands for any file; what begins with an option is a part of a command.
+    A name in capitals stands for any file, and a command whose first argument is an option is only part of one.
     """
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return [" ".join(words.split()) for words in re.findall(r"`(gpualign \w+ [^-`A-Z\s][^`]*)`", text)]
 
 
 def help_examples(reference):
-    """{command: the commands of its help's examples}, of the page that holds the help of all commands. What is said of each is cut off."""
+    """{command: the examples in its help}, from the page with the help of all commands. The remark beside each example is cut off."""
     found = {}
     for name, text in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", reference, re.DOTALL | re.MULTILINE):
         found[name] = [re.split(r" {2,}", line)[0] for line in re.findall(r"^ {4}(\S.*)", text, re.MULTILINE)]
@@ -84,7 +84,7 @@ def timeless(lines):
 
 
 def shows(shown, printed):
-    """Whether `shown` is `printed`, with runs of lines left out where, and only where, a line `...` stands."""
+    """Whether `shown` is `printed`, except that each line `...` stands for lines that are left out."""
     if shown == [CUT]:
         return bool(printed)
     if not shown or not printed:

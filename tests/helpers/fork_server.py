@@ -1,8 +1,7 @@
-"""Runs the command line in processes that have no imports to make: a server imports what commands load, and forks for each of them.
+"""Runs commands without the time of their imports: a server imports all modules that commands load, and forks a process for each command.
 
-Each command is a process of its own with its own standard streams and folder, and begins as the executable does, with the entry point's
-`main`. What only the executable has, its start, is for tests that use that: test_start_up.py, the commands of the documentation, and, with
-GPUALIGN_TEST_EXECUTABLE set, all of them.
+Each command has its own standard streams and folder, and starts like the executable, with the entry point's `main`. Some tests always run
+the executable itself: those of its start-up, and those of the commands in the documentation. With GPUALIGN_TEST_EXECUTABLE, all tests do.
 """
 
 import atexit
@@ -19,8 +18,8 @@ from pathlib import Path
 _FOREIGN = ("tempfile", "hashlib", "json", "concurrent.futures", "scipy.cluster.hierarchy", "matplotlib.figure", "matplotlib.pyplot")
 _BACKENDS = "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"  # which a figure loads as it is saved
 _HEADER = 4
-# What pytest says to itself is no matter for commands.
 _OWN = {"PYTEST_CURRENT_TEST"}
+"""Variables of pytest, which commands do not read."""
 
 
 def _variables():
@@ -28,7 +27,7 @@ def _variables():
 
 
 class ForkServer:
-    """Commands of this program in processes that a server forks; `None` for one that the executable has to run."""
+    """Runs commands in processes that a server forks. executable: path that the commands get as their own"""
 
     def __init__(self, executable):
         self._executable = executable
@@ -47,8 +46,8 @@ class ForkServer:
         self._process.wait()
 
     def run(self, words, stdin, cwd, limit):
-        """The finished process, as of `subprocess.run`; None where the variables have changed that are read at a start, or while another
-        command runs."""
+        """Run a command and return the finished process, like `subprocess.run`. Returns None, without running it, if environment variables
+        have changed since the server was started, or while another command runs."""
         if _variables() != self._variables or not self._lock.acquire(blocking=False):
             return None
         try:
@@ -101,7 +100,7 @@ def _exactly(stream, size):
 
 
 def _preload():
-    """Import what commands load, in the order of their names: nothing here has a state that depends on it."""
+    """Import the modules that commands load."""
     from importlib import import_module
     from importlib.util import find_spec
     from pkgutil import walk_packages
@@ -117,7 +116,7 @@ def _preload():
 
 
 def _run(words, cwd, streams):
-    """In the forked process: the command, which never returns."""
+    """Run the command in the forked process. Never returns."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -130,7 +129,7 @@ def _run(words, cwd, streams):
     sys.argv[:] = words
     from gpualign.cli.entry_point import main
 
-    atexit._clear()  # of the server: with none the entry point makes its own quick end
+    atexit._clear()  # the server's handlers: the entry point registers its quick exit only if there are none
     main()
 
 

@@ -20,9 +20,9 @@ from gpualign.gpu.kernels.kernel import Hardware
 from gpualign.gpu.runtime.device import OutOfMemory
 
 SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
-_LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
+_LAUNCHING = threading.Lock()  # a kernel's library has its shared memory only once
 _FEW_THREADS = {"pack.cu": 4, "select.cu": 4, "near_records.cu": 4, "near_gather.cu": 4, "near_verify.cu": 16}
-"""Of kernels that work with any number of them: few are quicker here."""
+"""Threads per block of kernels that work with any number of threads: few are faster on the host."""
 HOST = ROOT / "tests" / "cuda_host"
 INCLUDE_FOLDERS = [*sorted(p for p in (ROOT / "cuda_src").iterdir() if p.is_dir()), HOST]
 _BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
@@ -33,20 +33,20 @@ def compiler():
 
 
 def name_of(family):
-    """Of a family of kernels, for the name of a test."""
+    """The name of a family of kernels, for the name of a test."""
     return family.__name__.rpartition(".")[2]
 
 
 @cache
 def _gcc_version():
-    """As GCC tells it; nothing where `compiler()` is clang, which g++ is on macOS."""
+    """GCC's version; "" if `compiler()` is clang, as g++ is on macOS."""
     told = subprocess.run([compiler(), "--version"], capture_output=True, text=True, check=True).stdout
     return told if "Free Software Foundation" in told else ""
 
 
 def _prepared(flags):
-    """Arguments for what kernels share, which is compiled once for the same flags: the host threads of a grid, an object, and cuda_host.hpp
-    with what it includes, a file that GCC reads. Without them a kernel takes twice as long."""
+    """Compiler arguments for what all kernels share and what is compiled only once for the same flags: an object with the host threads of a
+    grid, and cuda_host.hpp as a precompiled header of GCC. Without them a kernel takes twice as long to compile."""
     sources = sorted(HOST.iterdir())
     times = [(str(source), source.stat().st_mtime_ns) for source in sources]  # GCC compares them
     digest = hashlib.sha256(repr((compiler(), _gcc_version(), flags, times)).encode())
@@ -73,7 +73,7 @@ def _compile(*arguments):
 
 
 def build(kernel):
-    """The shared library of a kernel, from an earlier build of the same sources where there is one."""
+    """Return the shared library of a kernel. It is compiled only if there is none of the same sources."""
     sources = sorted([*(ROOT / "cuda_src").glob("*/*.cuh"), *(ROOT / "cuda_src").glob(f"*/{kernel.file}"), *HOST.iterdir()])
     digest = hashlib.sha256(repr((kernel, CONTRACT_MACROS, SANITIZE)).encode())
     for source in sources:
@@ -103,7 +103,7 @@ class HostMemory:
             raise OutOfMemory(f"{nbytes} bytes")
         self._device = device
         self._nbytes = nbytes
-        self._array = np.full(nbytes, 0xA5, dtype=np.uint8)  # a kernel that reads what nobody wrote shall notice
+        self._array = np.full(nbytes, 0xA5, dtype=np.uint8)  # so that tests fail if a kernel reads memory that was never written
         self.address = self._array.ctypes.data
         device.used += nbytes
         device.peak = max(device.peak, device.used)
@@ -134,7 +134,7 @@ class HostEvent:
 
 
 class HostStream:
-    """Does everything at once. `launched` lists the kernels."""
+    """Stream that does everything immediately. The device's `launched` lists the kernels."""
 
     def __init__(self, device):
         self._device = device
@@ -161,8 +161,13 @@ class HostStream:
 
 
 class HostDevice:
-    """reported: what free_memory says; limit: what there really is; seed: in which orders blocks take turns, by default the run's;
-    arch: the architecture whose kernels it runs, by default one without tensor cores."""
+    """A device made of host memory and host threads.
+
+    reported: memory that `free_memory` reports if none is used, in bytes
+    limit: memory that can be allocated, in bytes; None: as reported
+    seed: seed of the order in which blocks take turns; None: the seed of the test run
+    arch: architecture whose kernels it runs; the default one has no tensor cores
+    """
 
     name = "host"
 
@@ -179,7 +184,7 @@ class HostDevice:
         self._seeds = np.random.default_rng(int(os.environ.get("GPUALIGN_TEST_SEED", 0)) if seed is None else seed)
 
     def seed(self):
-        """The seed of the next launch: in which order its blocks take turns."""
+        """Seed of the next launch, for the order in which its blocks take turns."""
         return int(self._seeds.integers(1 << 32))
 
     def open(self):
@@ -214,7 +219,7 @@ class HostDevice:
         return HostStream(self)
 
     def tensor_map(self, address, shape, box):
-        """As tests/cuda_host/cluster.hpp reads it."""
+        """A tensor map in the form that tests/cuda_host/cluster.hpp reads."""
         return np.array([address, *shape, *box] + [0] * 11, dtype=np.uint64).view(np.uint8)
 
     def load_function(self, kernel):
@@ -224,7 +229,7 @@ class HostDevice:
 
 
 class WaitingDevice(HostDevice):
-    """begin: called with 0 whenever it is about to open."""
+    """Device that calls `begin` with 0 before it opens."""
 
     def __init__(self, begin):
         super().__init__()
@@ -236,7 +241,7 @@ class WaitingDevice(HostDevice):
 
 
 class FailingDevice(WaitingDevice):
-    """Fails when so many launches have gone well. failed: set when it has."""
+    """Device that fails after `launches` successful launches, and then sets the event `failed`."""
 
     name = "broken"
 

@@ -8,7 +8,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 
 
 def families(rng, letters, count, longest):
-    """Two sets of relatives, from equal to unrelated; some begin or end later than others."""
+    """Two sets of sequences, from equal to unrelated. Some begin or end later than others."""
     ancestors = [rng.integers(0, letters, int(rng.integers(1, longest))) for _ in range(max(1, count // 12))]
 
     def copy():
@@ -20,6 +20,7 @@ def families(rng, letters, count, longest):
 
 
 def all_pairs_in_disorder(rng, queries, targets, edits=40):
+    """All pairs of two sets as near pairs in random order, with random distances below `edits`."""
     i, j = (indices.ravel() for indices in np.indices((len(queries), len(targets))))
     order = rng.permutation(len(i))
     return NearPairs(i[order], j[order], rng.integers(0, edits, len(i)))

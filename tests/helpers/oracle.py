@@ -1,14 +1,14 @@
-"""The definition of every result, slow and plain: what the engines must equal."""
+"""Slow and plain definitions of every result, which all engines must equal."""
 
 import numpy as np
 
 
 def global_scores(query, targets, table, gap_open, gap_extend):
-    """Global alignment scores of a code array with others by Gotoh's recurrence, a row of all matrices at a time in int64.
+    """Global alignment scores of a code array with others by Gotoh's recurrence, in int64, one row of all matrices at a time.
 
-    Within a row, a gap in the query ends at column j and began behind some k < j, so its best score is a running maximum of
+    Within a row, a gap in the query that ends at column j started after some column k < j, so its best score is a running maximum of
     the row without such gaps, with the extension rebased: E(j) = max over k < j of h(k) + e k - open + e - e j. Rows are kept with that
-    rebasing, as h(j) + e j. What stands right of a target's last column comes to no score.
+    rebasing, as h(j) + e j. Columns right of a target's last one do not affect its score.
     """
     table = np.asarray(table, dtype=np.int64)
     lengths = np.array([len(target) for target in targets], dtype=np.int64)
@@ -35,7 +35,7 @@ def global_scores(query, targets, table, gap_open, gap_extend):
 
 
 def global_score(query, target, table, gap_open, gap_extend):
-    """The same of one pair."""
+    """Global alignment score of two code arrays."""
     return int(global_scores(query, [target], table, gap_open, gap_extend)[0])
 
 
@@ -56,7 +56,7 @@ def depth_of_free_ends(query, target, most, equal, other, ordinary):
 
 
 def depths_of_free_ends(query, target, overhangs, gains):
-    """The depths at the start and at the end."""
+    """`depth_of_free_ends` at the start and at the end."""
     most = max(0, min(overhangs))
     return [depth_of_free_ends(one, other, most, *gains) for one, other in ((query, target), (query[::-1], target[::-1]))]
 
@@ -86,7 +86,7 @@ def edit_distance_free_ends(query, target, overhangs, depths=UNLIMITED):
 
 
 def edit_distances_free_ends(pairs, overhangs, depths=None):
-    """The same of many pairs, each with overhangs and depths of its own."""
+    """`edit_distance_free_ends` of many pairs, each with its own overhangs and depths."""
     found, depths = [], [UNLIMITED] * len(pairs) if depths is None else depths
     for start in range(0, len(pairs), 250):  # few enough that their rows fit into caches
         some = slice(start, start + 250)
@@ -95,7 +95,7 @@ def edit_distances_free_ends(pairs, overhangs, depths=None):
 
 
 def _some_distances_free_ends(pairs, overhangs, depths):
-    """A row of all tables at a time, kept less the number of the column."""
+    """Compute one row of all tables at a time. Rows hold the distance less the number of the column."""
     sizes, given = np.array([[len(q), len(t)] for q, t in pairs]), np.array(overhangs, dtype=np.int64)
     queries, targets = (np.full((len(pairs), most), -1 - side, np.int64) for side, most in enumerate(sizes.max(axis=0)))
     for k, (query, target) in enumerate(pairs):
@@ -139,8 +139,8 @@ def local_matrix(query, target, table, gap_open, gap_extend):
 
 
 def local_score(query, target, table, gap_open, gap_extend):
-    """Best local alignment score of two code arrays, a row of H at a time, whose horizontal gaps are a running maximum as in
-    `global_scores`. The best score of `local_matrix`, in a fraction of its time."""
+    """Best local alignment score of two code arrays: the maximum of `local_matrix`, in a fraction of its time. One row of H is computed at
+    a time; its horizontal gaps are a running maximum, as in `global_scores`."""
     if not len(query) or not len(target):
         return 0
     query, target, table = np.asarray(query), np.asarray(target), np.asarray(table, dtype=np.int64)
@@ -160,17 +160,17 @@ def local_score(query, target, table, gap_open, gap_extend):
 
 
 def align(query, target, scoring, free_query=False, free_target=False):
-    """The path by the tie rule, from full matrices: (score, operations "=XID", query start and end, target start and end).
+    """The path by the tie rule, from full matrices: (score, operations "=XID", (query start, query end, target start, target end)).
 
-    From the end backwards: the diagonal, then a gap in the target (I), then one in the query (D); a gap ends as soon as it may.
-    Of the best ends the end is the one before which the sequence with fewer letters there has the most; of equals one in the last
-    column, and the furthest.
+    From the end backwards: the diagonal first, then a gap in the target (I), then one in the query (D); a gap ends as soon as it can. If
+    several ends (i, j) have the best score, it is the one with the largest min(i, j), then one in the last column, then the one with the
+    largest i + j.
     """
     return align_all(query, [target], scoring, free_query, free_target)[0]
 
 
 def align_all(query, targets, scoring, free_query=False, free_target=False):
-    """The same of a query with each of many targets."""
+    """`align` of a query with each of many targets."""
     found = []
     for start in range(0, len(targets), 32):  # few enough that their matrices fit into caches and memory
         some = targets[start : start + 32]
@@ -181,9 +181,10 @@ def align_all(query, targets, scoring, free_query=False, free_target=False):
 
 
 def _path_matrices(query, targets, scoring, free_query, free_target):
-    """The best scores of prefixes, and of those that end in a gap in the target and in the query: three int64[m + 1][targets][n + 1].
+    """The best scores of prefixes, and the best of those that end in a gap in the target and in the query: int64[m + 1][targets][n + 1]
+    each.
 
-    n is the longest target; what stands right of a shorter one's last column is no score of it.
+    n is the length of the longest target; the columns right of a shorter target's last one have no meaning.
     """
     m, n, low = len(query), max(map(len, targets)), -(2**60)
     o, e = scoring.gap_open, scoring.gap_extend
@@ -221,7 +222,7 @@ def _trace(query, target, scoring, free_query, free_target, h, up, left):
         ends += [(m, j) for j in range(n)]
     end = max(ends, key=lambda cell: (h[cell], min(cell), cell[1] == n, sum(cell)))
     (i, j), gap, path = end, None, []
-    best, above, before = h.item, up.item, left.item  # numbers and lists of Python's: twice as fast as those of arrays
+    best, above, before = h.item, up.item, left.item  # Python's numbers and lists are twice as fast as arrays
     query, target, table = (np.asarray(given).tolist() for given in (query, target, scoring.substitution))
     while i and j:
         if gap == "I" and above(i + 1, j) > best(i, j) - scoring.gap_open:
@@ -250,7 +251,7 @@ def _trace(query, target, scoring, free_query, free_target, h, up, left):
 
 
 def rescore(path, query, target, scoring):
-    """What a path is worth; `query` and `target` are the aligned parts, all of which the path must consume."""
+    """Score of a path. query, target: the aligned parts, which the path must consume completely"""
     total, i, j, before = 0, 0, 0, None
     table, query, target = (np.asarray(given).tolist() for given in (scoring.substitution, query, target))
     for op in path:
@@ -267,7 +268,7 @@ def rescore(path, query, target, scoring):
 
 
 def count(path):
-    """Of a path: matches, mismatches, letters in gaps, gaps, letters in gaps before the first or behind the last pair of letters."""
+    """Counts of a path: (matches, mismatches, letters in gaps, gaps, letters in gaps before the first or after the last pair)."""
     runs = [k for k, op in enumerate(path) if op in "ID" and (k == 0 or path[k - 1] != op)]
     gaps = path.count("I") + path.count("D")
     pairs = [k for k, op in enumerate(path) if op in "=X"]

@@ -32,7 +32,7 @@ SCHEMES = {
 
 
 def repeats(rng, count, longest, letters):
-    """Random lengths from 1 on, half of them of a short word over and over, so that many alignments are as good as each other."""
+    """Sequences of random lengths, half of which repeat a short word, so that many alignments have equal scores."""
     out = []
     for _ in range(count):
         length = rng.integers(1, longest + 1)
@@ -42,15 +42,15 @@ def repeats(rng, count, longest, letters):
 
 
 def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
-    """The engine's paths, scores and statistics, which are those of the definition."""
+    """Align by an engine, check paths, scores and statistics against the definition, and return a `CollectPaths`."""
     found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
     all_queries, all_targets = records(queries), records(targets)
     free = end_gaps.query_gaps_are_free, end_gaps.target_gaps_are_free
     definition = {}
     for i, query in enumerate(all_queries):
-        wanted = [j for j in range(len(all_targets)) if (i, j) in found.paths]
-        aligned = align_all(query, [all_targets[j] for j in wanted], scheme, *free)
-        definition |= {(i, j): pair for j, pair in zip(wanted, aligned, strict=True)}
+        selected = [j for j in range(len(all_targets)) if (i, j) in found.paths]
+        aligned = align_all(query, [all_targets[j] for j in selected], scheme, *free)
+        definition |= {(i, j): pair for j, pair in zip(selected, aligned, strict=True)}
     for (i, j), path in found.paths.items():
         query, target = all_queries[i], all_targets[j]
         score, expected, (a, b, c, d) = definition[i, j]

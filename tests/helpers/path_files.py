@@ -1,4 +1,4 @@
-"""Reading what `gpualign nw` writes about alignments, without its own code."""
+"""Readers of what `gpualign nw` writes about alignments, independent of gpualign's code."""
 
 import re
 
@@ -14,7 +14,7 @@ def rows_of(table):
 
 
 def parse_cigar(text):
-    """One character a column."""
+    """The operations of a CIGAR, one character per column of the alignment."""
     if text == "*":
         return ""
     runs = re.findall(r"(\d+)([=XIDM])", text)

@@ -1,4 +1,4 @@
-"""Processes that tests start and talk to while they run. Whatever happens in a test, they have ended behind it."""
+"""Processes that tests start and communicate with. They are ended whatever happens in the test."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ _OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
 def default_signals():
-    """For `preexec_fn`: what stops a process or asks it does so, also where the tests run under nohup or in the background of a script."""
+    """Restore the default signal handlers, for `preexec_fn`: under nohup, or in the background of a script, some signals are ignored."""
     for signum in _OURS:
         signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
@@ -26,7 +26,7 @@ def default_signals():
 
 @contextmanager
 def started(words, **more):
-    """A running process in a group of its own; the group is killed when the block is left. more: as for `subprocess.Popen`."""
+    """Start a process in a group of its own, which is killed at the end of the block. more: as for `subprocess.Popen`"""
     process = subprocess.Popen([str(word) for word in words], start_new_session=True, preexec_fn=default_signals, **more)
     try:
         yield process
@@ -37,16 +37,16 @@ def started(words, **more):
 
 
 def wait_until(condition, process):
-    """Returns when condition() holds; fails where the process ends before."""
+    """Return once condition() is true. Fails if the process ends before."""
     end = time.monotonic() + LIMIT
     while not condition():
-        assert process.poll() is None, f"ended with {process.returncode} before it came so far"
+        assert process.poll() is None, f"ended with {process.returncode} too early"
         assert time.monotonic() < end, "hangs"
         time.sleep(0.02)
 
 
 def _cpu_seconds(pid):
-    """Processor time of a process so far, 0 where the system has no /proc."""
+    """Processor time of a process so far, in seconds; 0 if the system has no /proc."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:
@@ -57,8 +57,7 @@ def _cpu_seconds(pid):
 def interrupt(words, folder, signum, **more):
     """Send a signal to a command once it writes (a part file stands in `folder`): (exit code, stderr).
 
-    Checks that it ends within a second of each of its two threads. That is processor time, which other work on the machine does not
-    change.
+    Checks that both of its threads end within a second of processor time, which other work on the machine does not change.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with started(words, cwd=folder, stderr=subprocess.PIPE, **more) as job:
@@ -75,7 +74,11 @@ def interrupt(words, folder, signum, **more):
 
 
 def on_terminal(words, columns, stream, **more):
-    """What a command writes to a terminal of so many columns, which is its "stdout" or "stderr"; checks that it ends well."""
+    """What a command writes to a terminal. Checks that it succeeds.
+
+    columns: width of the terminal
+    stream: "stdout" or "stderr", which is connected to the terminal
+    """
     master, slave = pty.openpty()
     try:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))

@@ -1,11 +1,11 @@
-"""Related sequences: copies of an ancestor with edits, as codes of letters. Whatever a test derives from another sequence is made here."""
+"""Makes related sequences: copies of an ancestor with edits, as codes of letters."""
 
 import numpy as np
 from work import sequence_set
 
 
 def mutated(rng, codes, rate, letters, deleted=0.0):
-    """A copy, an array, in which a share `rate` of the letters is drawn anew, and a share `deleted` is left out; it is never empty."""
+    """A copy, as an array, in which a fraction `rate` of the letters is drawn anew and a fraction `deleted` left out. It is never empty."""
     out = np.array(codes)
     places = rng.random(len(out)) < rate
     out[places] = rng.integers(0, letters, int(places.sum()))
@@ -14,9 +14,10 @@ def mutated(rng, codes, rate, letters, deleted=0.0):
 
 
 def edited(rng, codes, count, letters, longest=1, start=0, stop=None):
-    """A copy, a list, after `count` insertions, deletions and substitutions; it is never empty.
+    """A copy, as a list, after `count` insertions, deletions and substitutions. It is never empty.
 
-    longest: letters that are inserted or deleted at once, at most; start, stop: the part of the sequence that is edited.
+    longest: maximum length of an insertion or deletion
+    start, stop: the part of the sequence that is edited
     """
     out = list(codes)
     for _ in range(count):
@@ -33,10 +34,10 @@ def edited(rng, codes, count, letters, longest=1, start=0, stop=None):
 
 
 def related_sets(rng, counts, longest, letters):
-    """A list of sets, each of as many sequences of 1 to `longest` letters as `counts` says: half of them unrelated, half pieces of mutated
-    copies of an ancestor, which all sets share.
+    """A list of sets of sequences with 1 to `longest` letters: half of them unrelated, half pieces of mutated copies of an ancestor, which
+    all sets share. In these copies a tenth of the letters is drawn anew, and a tenth deleted, so that paths stay near the diagonal.
 
-    Between relatives, paths leave the diagonal by little: a tenth of the letters is drawn anew, and a tenth deleted.
+    counts: number of sequences in each set
     """
     ancestor = rng.integers(0, letters, longest)
 
@@ -50,10 +51,10 @@ def related_sets(rng, counts, longest, letters):
 
 
 def relatives(rng, count, longest, letters):
-    """One such set."""
+    """One set as in `related_sets`."""
     return related_sets(rng, [count], longest, letters)[0]
 
 
 def as_text(codes, letters="ACGT"):
-    """The letters of codes."""
+    """The codes as text."""
     return np.frombuffer(letters.encode(), np.uint8)[np.asarray(codes)].tobytes().decode()

@@ -1,4 +1,4 @@
-"""Runs of the executable that are interrupted and go on: the commands, their inputs, and a run that ends at its second mark."""
+"""Runs of the executable that are interrupted and resumed: commands, their inputs, and runs that end at their second mark."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def write_fasta(path, rows):
 
 
 def write_inputs(folder):
-    """Files for all runs; the folder."""
+    """Write the inputs of all runs, and return the folder."""
     rng = np.random.default_rng(5)
     rows = list(family(rng, 160, 900))
     write_fasta(folder / "genes.fa", rows)
@@ -67,20 +67,20 @@ def run(words, cwd):
 
 
 def run_as_users(words, cwd):
-    """The same without its eagerness, which a whole run and one that is refused do not need."""
+    """Run the command with checkpoints at the usual times, for runs that are complete or refused."""
     done = gpualign(*words, check=False, cwd=cwd)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def interrupt_with_a_mark(words, cwd, signum):
-    """Ends the run at its second mark; what it said."""
+    """Run a command that sends itself a signal after its second mark: (exit code, stderr)."""
     more = {"env": {**os.environ, "EAGER_KILL": f"2 0 {int(signum)}"}, "preexec_fn": default_signals}
     done = subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT, **more)
     return done.returncode, done.stderr
 
 
 def interrupt(folder, tmp_path):
-    """(the words of a run that is interrupted in tmp_path, what it said)"""
+    """Interrupt a run in tmp_path: (words of the command, stderr)."""
     link(folder, tmp_path)
     words = small(RUNS["rows"])
     code, errors = interrupt_with_a_mark(words, tmp_path, signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Files of calls for tests, and what comes out of them."""
+"""Makes files of calls, and reads sources of calls."""
 
 import tempfile
 from contextlib import closing, contextmanager
@@ -27,7 +27,11 @@ def stream(text):
 
 
 def vcf_text(samples, records, places=None):
-    """records: (alleles, calls) with REF first; places: the chromosome and position of each (on one chromosome, from 1 on)."""
+    """A VCF file.
+
+    records: (alleles, calls) of each record; the first allele is REF
+    places: (chromosome, position) of each record; None: positions from 1 on one chromosome
+    """
     places = [("1", k) for k in range(1, len(records) + 1)] if places is None else places
     contigs = [f"##contig=<ID={name}>" for name in dict.fromkeys(["1", *(chromosome for chromosome, _ in places)])]
     lines = ["##fileformat=VCFv4.2", *contigs, '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">']
@@ -38,7 +42,7 @@ def vcf_text(samples, records, places=None):
 
 
 def write_fileset(path, codes, swap=()):
-    """PLINK files of codes[samples][sites] that count the first allele; in sites of `swap` alleles stand the other way round."""
+    """Write PLINK files of codes[samples][sites] that count the first allele. swap: sites whose alleles are in reverse order"""
     samples, sites = codes.shape
     codes = codes.copy()
     for site in swap:
@@ -53,7 +57,11 @@ def write_fileset(path, codes, swap=()):
 
 
 def write_pgen(path, codes, alleles=None, swap=()):
-    """A fileset of codes[samples][sites], with so many alleles at each site (2); in sites of `swap` they stand the other way round."""
+    """Write a .pgen fileset of codes[samples][sites].
+
+    alleles: number of alleles at each site; None: 2
+    swap: sites whose alleles are in reverse order
+    """
     import pgenlib
 
     samples, sites = codes.shape
@@ -78,12 +86,12 @@ def write_pgen(path, codes, alleles=None, swap=()):
 
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
-"""Of codes; 255, no call, is N."""
+"""Letter of each code; 255, a missing call, is N."""
 
 
 @contextmanager
 def alignment(codes, memory=1 << 20, queries=None):
-    """A source of an alignment with these calls. queries: of the first of two files."""
+    """A source of an alignment with these calls. queries: number of samples in the first of two files; None: one file"""
     rows = [b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(LETTERS[codes])]
     texts = [b"".join(rows)] if queries is None else [b"".join(rows[:queries]), b"".join(rows[queries:])]
     with tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""Trees made at random, and how far their records are from each other."""
+"""Random trees, and the distances between their records."""
 
 from itertools import combinations
 
@@ -12,7 +12,7 @@ def names(count):
 
 
 def path_lengths(tree):
-    """Between all records, along the branches: float64[records][records]."""
+    """Distances between all records, along the branches: float64[records][records]."""
     parents, lengths = tree.parents.tolist(), tree.lengths.tolist()
 
     def way_up(node):
@@ -33,7 +33,7 @@ def path_lengths(tree):
 
 
 def random_tree(rng, count, length=lambda rng: rng.uniform(0.1, 2)):
-    """Of branches of all lengths, joined at random; distances along it have one tree."""
+    """A random unrooted binary tree of `count` records. length: returns the length of a branch"""
     parents, lengths = np.full(2 * count - 2, -1), np.zeros(2 * count - 2)
     roots = list(range(count))
     for made in range(count, 2 * count - 3):

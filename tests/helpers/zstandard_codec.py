@@ -1,4 +1,4 @@
-"""Zstandard's module of the standard library since Python 3.14, before that its backport. Tests that import it are skipped without both."""
+"""The module `zstd` of the standard library, before Python 3.14 that of its backport. Tests that import it are skipped without both."""
 
 import sys
 
