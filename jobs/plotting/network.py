@@ -8,6 +8,7 @@ from dataclasses import field
 
 import numpy as np
 
+from gpualign.core.clustering.clusters import renumber_labels
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.clustering.linkage import single_linkage
 from gpualign.core.common.arrays import Integers, Reals
@@ -19,7 +20,7 @@ from gpualign.jobs.plotting.group_colours import ColourStrip
 NO_GROUP_COLOUR = "#ffffff"
 
 MAX_CLUSTERS = 500
-"""Maximum number of clusters of a network, whose places take up to 6 s; the time grows with the third power of their number."""
+"""Maximum number of clusters of a network. Placing them takes up to 6 s, and the time grows with the third power of their number."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,8 @@ def network_of(tree: Tree, collapse: float, limit: float) -> Network:
     nodes = np.flatnonzero(tree.parents >= 0)
     parents, lengths = tree.parents[nodes], tree.lengths[nodes]
     near = lengths <= limit
-    found = single_linkage(Edges(len(tree.ids), nodes[near], parents[near], lengths[near]))
-    _, first, labels = np.unique(found, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    labels = rank[labels.reshape(-1)]
-    members: list[list[int]] = [[] for _ in first]
+    labels = renumber_labels(single_linkage(Edges(len(tree.ids), nodes[near], parents[near], lengths[near])))
+    members: list[list[int]] = [[] for _ in range(int(labels.max(initial=-1)) + 1)]
     for record, label in enumerate(labels.tolist()):
         members[label].append(record)
     if len(members) > MAX_CLUSTERS:

@@ -1,4 +1,4 @@
-"""Places the names of clusters beside their circles, where they cover as little as possible. Draws nothing."""
+"""Places the names of clusters beside their circles, so that they cover as little as possible. Draws nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIDES = ((1, 0), (0, -1), (0, 1), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 """Directions in which a name may lie from its circle, best first."""
 
 _LINK_POINTS = 16
-"""Number of points of a link that are looked at."""
+"""Number of points of each link that are tested for whether a name covers them."""
 
 _CIRCLE_COST, _NAME_COST, _LINK_COST = 3.0, 3.0, 1.0
 """Cost of covering another circle or name, and a link."""
@@ -37,7 +37,7 @@ def place_names(widths: Sequence[float], height: float, layout: NetworkLayout, l
         size = np.array((width, height))
         others = np.arange(len(radii)) != number
         taken = corners[:number], corners[:number] + np.stack((np.asarray(widths[:number]), np.full(number, height)), axis=1)
-        costs, found = [], []
+        costs, candidates = [], []
         for side in _SIDES:
             reach = radii[number] * (0.75 if all(side) else 1.0) + _OFFSET
             low = places[number] + np.array(side) * (reach + size / 2) - size / 2
@@ -47,6 +47,6 @@ def place_names(widths: Sequence[float], height: float, layout: NetworkLayout, l
             names = np.count_nonzero(((low < taken[1]) & (taken[0] < high)).all(axis=1))
             covered = np.count_nonzero(((low < points) & (points < high)).all(axis=1)) / _LINK_POINTS
             costs.append(_CIRCLE_COST * circles + _NAME_COST * names + _LINK_COST * covered)
-            found.append(low)
-        corners[number] = found[int(np.argmin(costs))]
+            candidates.append(low)
+        corners[number] = candidates[int(np.argmin(costs))]
     return corners

@@ -42,11 +42,13 @@ _WIDEST_TURN = 0.95 * np.pi
 """Largest angle between a link and a circle beyond it, seen from the beginning of the link, for which it is clear on which side it lies."""
 
 _ROTATIONS = 36
-_PLACES = 4
-"""Decimal places of coordinates, so that they are the same on machines whose sines and cosines differ in the last bit."""
+"""Number of rotations of a tree that are tried, over half a turn."""
+
+_DECIMALS = 4
+"""Number of decimals of coordinates, so that they are the same on machines whose sines and cosines differ in the last bit."""
 
 _WIDEST_ROW = 10.0
-"""Width from which on trees of a forest begin a new row, in inches."""
+"""Width of a row of trees, in inches, beyond which a new row begins."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,11 @@ def layout_network(network: Network, name_width: float = 0.0) -> NetworkLayout:
     for (a, b), length in zip(network.links.tolist(), lengths.tolist(), strict=True):
         neighbours[a].append((b, length))
         neighbours[b].append((a, length))
-    places = np.zeros((len(radii), 2))
     trees = []
     for start in _first_nodes(neighbours):
         tree = _RootedTree(neighbours, start, radii)
-        placed = _turned(_place_apart(tree, radii[tree.nodes]), radii[tree.nodes])
-        trees.append((tree.nodes, placed))
-    return _in_rows(trees, places, radii, 4 * GAP + name_width)
+        trees.append((tree.nodes, *_rotated(_place_apart(tree, radii[tree.nodes]), radii[tree.nodes])))
+    return _arrange_in_rows(trees, radii, 4 * GAP + name_width)
 
 
 def _visible_lengths(distances: Reals) -> Reals:
@@ -119,25 +119,26 @@ def _first_nodes(neighbours: Sequence[Sequence[tuple[int, float]]]) -> list[int]
 class _RootedTree:
     """A tree of a network, with its root in the middle.
 
-    nodes: its nodes, each after its parent
-    parents: place in `nodes` of each node's parent; -1 for the root
-    lengths: length of the link to the parent
-    weights: room that each node with all beyond it needs, the radii of its leaves
+    nodes: int64[nodes], each after its parent
+    parents: index in `nodes` of each node's parent, int64[nodes]; -1 for the root
+    lengths: length of the link to the parent, float64[nodes]
+    weights: room that each node needs with all nodes below it: the sum of its leaves' radii, with gaps, float64[nodes]
     """
 
     def __init__(self, neighbours: Sequence[Sequence[tuple[int, float]]], start: int, radii: Reals) -> None:
-        self._from(neighbours, start, radii)
+        self._build(neighbours, start, radii)
         total, heaviest = float(self.weights[0]), 0
-        # The node none of whose branches has more than half of the room.
+        # The root is the node of which no branch needs more than half of the room.
         while True:
             below = [k for k in range(len(self.nodes)) if self.parents[k] == heaviest and self.weights[k] > total / 2]
             if not below:
                 break
             heaviest = below[0]
         if heaviest:
-            self._from(neighbours, int(self.nodes[heaviest]), radii)
+            self._build(neighbours, int(self.nodes[heaviest]), radii)
 
-    def _from(self, neighbours: Sequence[Sequence[tuple[int, float]]], root: int, radii: Reals) -> None:
+    def _build(self, neighbours: Sequence[Sequence[tuple[int, float]]], root: int, radii: Reals) -> None:
+        """Set the attributes for this root."""
         nodes, parents, lengths = [root], [-1], [0.0]
         for place, node in enumerate(nodes):  # grows meanwhile
             before = nodes[parents[place]] if parents[place] >= 0 else -1
@@ -263,31 +264,36 @@ def _overlaps(places: Reals, radii: Reals, parents: Integers) -> Booleans:
     return too_near
 
 
-def _turned(places: Reals, radii: Reals) -> Reals:
-    """Return the places turned so that they take the least height, and moved to the first quadrant; float64[nodes][2], followed by the
-    width and the height as a last row."""
-    found = []
+def _rotated(places: Reals, radii: Reals) -> tuple[Reals, tuple[float, float]]:
+    """Return (the places, rotated so that they take the least height, and moved to the first quadrant: float64[nodes][2]; width and height
+    of the tree)."""
+    rotations = []
     for k in range(_ROTATIONS):
         angle = np.pi * k / _ROTATIONS
         cosine, sine = np.cos(angle), np.sin(angle)
-        turned = places @ np.array([[cosine, sine], [-sine, cosine]])
-        low, high = (turned - radii[:, None]).min(axis=0), (turned + radii[:, None]).max(axis=0)
-        found.append((round(float(high[1] - low[1]), _PLACES), k, np.vstack((turned - low, high - low))))
-    return min(found, key=lambda one: one[:2])[2]
+        rotated = places @ np.array([[cosine, sine], [-sine, cosine]])
+        low, high = (rotated - radii[:, None]).min(axis=0), (rotated + radii[:, None]).max(axis=0)
+        width, height = (high - low).tolist()
+        rotations.append((round(height, _DECIMALS), k, rotated - low, (width, height)))
+    return min(rotations, key=lambda one: one[:2])[2:]
 
 
-def _in_rows(trees: Sequence[tuple[Integers, Reals]], places: Reals, radii: Reals, gap: float) -> NetworkLayout:
-    """Return the layout of a forest: the highest tree first, side by side with gaps between them, in rows from top to bottom."""
-    order = sorted(trees, key=lambda tree: (-round(float(tree[1][-1, 1]), _PLACES), int(tree[0].min())))
-    widest = max(_WIDEST_ROW, *(float(placed[-1, 0]) for _, placed in trees))
+def _arrange_in_rows(trees: Sequence[tuple[Integers, Reals, tuple[float, float]]], radii: Reals, gap: float) -> NetworkLayout:
+    """Return the layout of a forest: trees side by side in rows from top to bottom, the highest tree first.
+
+    trees: (nodes, their places, (width, height)) of each tree
+    gap: space between two trees of a row, in inches
+    """
+    places = np.zeros((len(radii), 2))
+    order = sorted(trees, key=lambda tree: (-round(tree[2][1], _DECIMALS), int(tree[0].min())))
+    widest = max(_WIDEST_ROW, *(width for _, _, (width, _) in trees))
     left, top, row_height, width = 0.0, 0.0, 0.0, 0.0
-    for nodes, placed in order:
-        own_width, own_height = placed[-1].tolist()
+    for nodes, own_places, (own_width, own_height) in order:
         if left and left + own_width > widest:
             left, top, row_height = 0.0, top - row_height - 4 * GAP, 0.0
-        places[nodes] = placed[:-1] + np.array((left, top - own_height))
+        places[nodes] = own_places + np.array((left, top - own_height))
         left += own_width + gap
         width, row_height = max(width, left - gap), max(row_height, own_height)
     height = row_height - top
     places[:, 1] += height
-    return NetworkLayout(np.round(places, _PLACES), radii, width, height)
+    return NetworkLayout(np.round(places, _DECIMALS), radii, width, height)
