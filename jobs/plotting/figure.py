@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.plotting.figure_layout import (
     LABEL_FONT_SIZE,
+    MIN_TITLE_CHARS,
     SMALL_FONT_SIZE,
     TITLE_FONT_SIZE,
     FigureLayout,
@@ -63,41 +63,42 @@ def draw_heatmap(heatmap: Heatmap, order: DrawnOrder, scale: ColourScale, style:
     """
     from matplotlib.figure import Figure
 
-    parts = FigureLayout(heatmap, order, len(groups))
-    figure = Figure(figsize=(parts.width, parts.height))
+    layout = FigureLayout(heatmap, order, len(groups))
+    figure = Figure(figsize=(layout.width, layout.height))
     if order.tree is not None:
-        axes = parts.add_axes(figure, 0.1, 0, parts.tree_width, parts.matrix_height)
-        _draw_tree(axes, parts, order.tree, heatmap.exponent)
-    strips = colour_strips_of(groups, max_entries(parts))
+        axes = layout.add_axes(figure, 0.1, 0, layout.tree_width, layout.matrix_height)
+        _draw_tree(axes, layout, order.tree, heatmap.exponent)
+    strips = colour_strips_of(groups, max_entries(layout))
     if strips:
         _draw_strips(
-            parts.add_axes(figure, parts.matrix_left - 0.05 - parts.strips_width, 0, parts.strips_width, parts.matrix_height), strips, order
+            layout.add_axes(figure, layout.matrix_left - 0.05 - layout.strips_width, 0, layout.strips_width, layout.matrix_height),
+            strips,
+            order,
         )
     colours = make_colour_map(heatmap, style.cmap, scale)
     rows, columns = heatmap.values.shape
     block = -(-rows // MAX_CELLS_PER_SIDE), -(-columns // MAX_CELLS_PER_SIDE)
     pixels = _pixels(heatmap, order, block, colours)
-    cells = parts.add_axes(figure, parts.matrix_left, 0, parts.matrix_width, parts.matrix_height)
+    cells = layout.add_axes(figure, layout.matrix_left, 0, layout.matrix_width, layout.matrix_height)
     cells.imshow(pixels, aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5))
-    _draw_frame(cells, heatmap, parts, block)
-    if parts.texts:
-        _draw_numbers(cells, parts.texts, pixels, cell_font_size(rows, columns))
-    bar = draw_colour_bar(figure, parts, heatmap, colours, scale)
-    draw_legends(figure, parts, legends_of(heatmap, block == (1, 1), strips), bar)
+    _draw_frame(cells, heatmap, layout, block)
+    if layout.texts:
+        _draw_numbers(cells, layout.texts, pixels, cell_font_size(rows, columns))
+    bar = draw_colour_bar(figure, layout, heatmap, colours, scale)
+    draw_legends(figure, layout, legends_of(heatmap, block == (1, 1), strips), bar)
     if style.title:
-        letters = max(24, int((parts.width - parts.matrix_left) * 72 / (TITLE_FONT_SIZE * 0.55)))
-        above = (parts.margin + parts.matrix_height + 0.1) / parts.height
-        title = "\n".join(textwrap.wrap(style.title, letters))
-        figure.text(parts.matrix_left / parts.width, above, title, fontsize=TITLE_FONT_SIZE, va="bottom", parse_math=False)
+        title = wrap_text(style.title, layout.width - layout.matrix_left, TITLE_FONT_SIZE, MIN_TITLE_CHARS)
+        above = (layout.margin + layout.matrix_height + 0.1) / layout.height
+        figure.text(layout.matrix_left / layout.width, above, title, fontsize=TITLE_FONT_SIZE, va="bottom", parse_math=False)
     return figure
 
 
-def _draw_tree(axes: Any, parts: FigureLayout, tree: DrawnTree, exponent: int) -> None:
+def _draw_tree(axes: Any, layout: FigureLayout, tree: DrawnTree, exponent: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     corners, count = tree.brackets, len(tree.leaf_heights)
-    wide = min(0.8, 0.4 * 72 * parts.matrix_height / count)  # points, so that adjacent leaves do not touch
+    wide = min(0.8, 0.4 * 72 * layout.matrix_height / count)  # points, so that adjacent leaves do not touch
     if tree.leaf_heights.any():
         axes.hlines(np.arange(count), 0, tree.leaf_heights, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
     for start in range(0, len(corners), _BRACKETS_PER_PATH):
@@ -116,7 +117,7 @@ def _draw_tree(axes: Any, parts: FigureLayout, tree: DrawnTree, exponent: int) -
     axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(tick_formatter(exponent))
     axes.tick_params(axis="x", labelsize=SMALL_FONT_SIZE, length=3, pad=2)
-    label = "\n".join(wrap_text(line, parts.tree_width, SMALL_FONT_SIZE) for line in tree.height_label.split("\n"))
+    label = "\n".join(wrap_text(line, layout.tree_width, SMALL_FONT_SIZE) for line in tree.height_label.split("\n"))
     axes.set_xlabel(label, fontsize=SMALL_FONT_SIZE, labelpad=3, parse_math=False)
 
 
@@ -156,22 +157,22 @@ def _pixels(heatmap: Heatmap, order: DrawnOrder, block: tuple[int, int], colours
     return pixels
 
 
-def _draw_frame(axes: Any, heatmap: Heatmap, parts: FigureLayout, block: tuple[int, int]) -> None:
+def _draw_frame(axes: Any, heatmap: Heatmap, layout: FigureLayout, block: tuple[int, int]) -> None:
     """Draw the ids, or the number of records where there are too many ids. block: (rows, columns) of pairs whose mean a cell shows."""
     axes.yaxis.tick_right()
-    axes.set_yticks(range(len(parts.row_names)), parts.row_names, fontsize=parts.row_size, parse_math=False)
-    axes.set_xticks(range(len(parts.column_names)), parts.column_names, fontsize=parts.column_size, parse_math=False, rotation=90)
+    axes.set_yticks(range(len(layout.row_names)), layout.row_names, fontsize=layout.row_size, parse_math=False)
+    axes.set_xticks(range(len(layout.column_names)), layout.column_names, fontsize=layout.column_size, parse_math=False, rotation=90)
     axes.tick_params(length=0, pad=3)
     for spine in axes.spines.values():
         spine.set_linewidth(0.5)
         spine.set_color("0.4")
     mean = f", a cell is the mean of {block[0]} x {block[1]} pairs" if block != (1, 1) else ""
     rows, columns = heatmap.values.shape
-    if not parts.column_names:
+    if not layout.column_names:
         axes.set_xlabel(f"{columns:,} {'samples' if heatmap.one_set else 'columns'}{mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
-    if not parts.row_names and not heatmap.one_set:
+    if not layout.row_names and not heatmap.one_set:
         axes.yaxis.set_label_position("right")
-        axes.set_ylabel(f"{rows:,} rows{'' if not parts.column_names else mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
+        axes.set_ylabel(f"{rows:,} rows{'' if not layout.column_names else mean}", fontsize=LABEL_FONT_SIZE, labelpad=4)
 
 
 def _draw_numbers(axes: Any, texts: list[list[str]], pixels: Pixels, size: float) -> None:

@@ -18,6 +18,9 @@ MAX_LABELLED_RECORDS = 150
 TITLE_FONT_SIZE, LABEL_FONT_SIZE, SMALL_FONT_SIZE, _MIN_FONT_SIZE = 10.0, 8.0, 7.0, 5.0
 """Text sizes in points; `_MIN_FONT_SIZE` is the smallest size that journals print."""
 
+MIN_TITLE_CHARS = 24
+"""Minimum length of the lines of a title, however narrow the figure."""
+
 COLOUR_STRIP_WIDTH = 0.16
 """Width of a group strip, in inches."""
 
@@ -92,9 +95,9 @@ def text_width(text: str, size: float) -> float:
     return float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]) / 72
 
 
-def wrap_text(text: str, width_inches: float, size: float) -> str:
-    """Return the text wrapped into lines about `width_inches` inches wide."""
-    return "\n".join(textwrap.wrap(text, max(10, int(width_inches * 72 / (size * 0.55)))))
+def wrap_text(text: str, width_inches: float, size: float, min_chars: int = 10) -> str:
+    """Return the text wrapped into lines about `width_inches` inches wide, but not less than `min_chars` characters."""
+    return "\n".join(textwrap.wrap(text, max(min_chars, int(width_inches * 72 / (size * 0.55)))))
 
 
 def tick_formatter(exponent: int) -> Any:

@@ -196,9 +196,9 @@ def _are_fractions(values: npt.NDArray[Any]) -> bool:
 
 
 def _look_like_percent_identities(values: npt.NDArray[Any]) -> bool:
-    """Return whether values without a diagonal look like percent identities. Whole numbers do not, because distances are counts."""
-    of_any = may_be_percent_identities(values, LOWEST_IDENTITY) if values.ndim == 2 else may_be_percent_identities(values)
-    return of_any and not are_whole(values)
+    """Return whether values without a diagonal look like percent identities. Whole numbers are probably counts, so distances."""
+    are_percentages = may_be_percent_identities(values, LOWEST_IDENTITY) if values.ndim == 2 else may_be_percent_identities(values)
+    return are_percentages and not are_whole(values)
 
 
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:

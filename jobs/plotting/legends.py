@@ -57,24 +57,26 @@ class Legend:
         return lines * _LINE_SPACING + (0 if self.gradient is None else _GRADIENT_LENGTH + _LINE_SPACING)
 
 
-def draw_colour_bar(figure: Any, parts: FigureLayout, heatmap: Heatmap, colours: Any, scale: ColourScale) -> Any:
+def draw_colour_bar(figure: Any, layout: FigureLayout, heatmap: Heatmap, colours: Any, scale: ColourScale) -> Any:
     """Draw the colour bar, aligned with the top of the matrix, and return its axes."""
-    axes = parts.add_axes(figure, parts.bar_left, parts.matrix_height - parts.bar_height, _BAR_WIDTH, parts.bar_height)
+    axes = layout.add_axes(figure, layout.bar_left, layout.matrix_height - layout.bar_height, _BAR_WIDTH, layout.bar_height)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
     axes.locator_params(axis="y", nbins=5, integer=heatmap.is_integer)
     axes.yaxis.set_major_formatter(tick_formatter(heatmap.exponent))
     axes.tick_params(labelsize=SMALL_FONT_SIZE, length=3, width=0.5, pad=2)
     bar.set_label(
-        wrap_text(heatmap.label + heatmap.scale_suffix, parts.bar_height, LABEL_FONT_SIZE),
+        wrap_text(heatmap.label + heatmap.scale_suffix, layout.bar_height, LABEL_FONT_SIZE),
         fontsize=LABEL_FONT_SIZE,
         labelpad=5,
         parse_math=False,
     )
-    if parts.histogram_width:
-        left = parts.bar_left - parts.histogram_width
+    if layout.histogram_width:
+        left = layout.bar_left - layout.histogram_width
         _draw_histogram(
-            parts.add_axes(figure, left, parts.matrix_height - parts.bar_height, parts.histogram_width, parts.bar_height), heatmap, scale
+            layout.add_axes(figure, left, layout.matrix_height - layout.bar_height, layout.histogram_width, layout.bar_height),
+            heatmap,
+            scale,
         )
     return axes
 
@@ -122,18 +124,18 @@ def legend_of(strip: ColourStrip) -> Legend:
     return Legend(shorten_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.row_colours else [])], strip.gradient)
 
 
-def max_entries(parts: FigureLayout) -> int:
+def max_entries(layout: FigureLayout) -> int:
     """Return how many entries fit in a legend as tall as the matrix or the colour bar, whichever is taller, not counting its title and a
     line for rows without a group."""
-    return int(max(parts.matrix_height, parts.bar_height) / _LINE_SPACING) - 2
+    return int(max(layout.matrix_height, layout.bar_height) / _LINE_SPACING) - 2
 
 
-def draw_legends(figure: Any, parts: FigureLayout, legends: Iterator[Legend], bar: Any) -> None:
+def draw_legends(figure: Any, layout: FigureLayout, legends: Iterator[Legend], bar: Any) -> None:
     """Draw the legends one below the other, beginning below the colour bar, whose axes are `bar`. Legends that would extend below the
     matrix go into columns to the right."""
-    left, bottom = parts.bar_left, min(0.0, parts.matrix_height - parts.bar_height)
-    top = parts.matrix_height - parts.bar_height - (0.42 if parts.histogram_width else 0.12)
-    draw_legend_columns(figure, parts, legends, (left, top), (bottom, parts.matrix_height), bar.get_tightbbox().x1 / figure.dpi)
+    left, bottom = layout.bar_left, min(0.0, layout.matrix_height - layout.bar_height)
+    top = layout.matrix_height - layout.bar_height - (0.42 if layout.histogram_width else 0.12)
+    draw_legend_columns(figure, layout, legends, (left, top), (bottom, layout.matrix_height), bar.get_tightbbox().x1 / figure.dpi)
 
 
 def draw_legend_columns(
@@ -149,16 +151,13 @@ def draw_legend_columns(
     for legend in legends:
         if top - legend.height < bottom and top < column_top:
             left, top = right + _COLUMN_GAP, column_top
-        if legend.gradient is None:
-            ends = left + _draw_entries(figure, canvas, legend, left, top)
-        else:
-            ends = _draw_gradient(figure, canvas, legend, left, top)
-        right = max(right, ends)
+        draw = _draw_entries if legend.gradient is None else _draw_gradient
+        right = max(right, draw(figure, canvas, legend, left, top))
         top -= legend.height + _LINE_SPACING
 
 
-def _draw_entries(figure: Any, parts: Canvas, legend: Legend, left: float, top: float) -> float:
-    """Draw the entries of a legend, and return their width in inches. left, top: position of the legend, in inches."""
+def _draw_entries(figure: Any, canvas: Canvas, legend: Legend, left: float, top: float) -> float:
+    """Draw the entries of a legend, and return the position of their right end, in inches. left, top: position of the legend, in inches."""
     from matplotlib.patches import Patch
 
     figure.legend(
@@ -167,7 +166,7 @@ def _draw_entries(figure: Any, parts: Canvas, legend: Legend, left: float, top: 
         title_fontsize=SMALL_FONT_SIZE,
         alignment="left",
         loc="upper left",
-        bbox_to_anchor=(left / parts.width, (parts.margin + top) / parts.height),
+        bbox_to_anchor=(left / canvas.width, (canvas.margin + top) / canvas.height),
         frameon=False,
         fontsize=SMALL_FONT_SIZE,
         handlelength=1.0,
@@ -177,17 +176,17 @@ def _draw_entries(figure: Any, parts: Canvas, legend: Legend, left: float, top: 
         borderaxespad=0,
     )
     widest = max(1.6 * SMALL_FONT_SIZE / 72 + text_width(label, SMALL_FONT_SIZE) for label, _ in legend.entries)
-    return max(widest, text_width(legend.title or "", SMALL_FONT_SIZE))
+    return left + max(widest, text_width(legend.title or "", SMALL_FONT_SIZE))
 
 
-def _draw_gradient(figure: Any, parts: Canvas, legend: Legend, left: float, top: float) -> float:
+def _draw_gradient(figure: Any, canvas: Canvas, legend: Legend, left: float, top: float) -> float:
     """Draw the gradient of a legend, and return the position of its right end, in inches. left, top: position of the legend, in inches."""
     from matplotlib.colors import to_rgb
 
     gradient, title = legend.gradient, legend.title or ""
     assert gradient is not None
-    figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL_FONT_SIZE, va="top", parse_math=False)
-    axes = parts.add_axes(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
+    figure.text(left / canvas.width, (canvas.margin + top) / canvas.height, title, fontsize=SMALL_FONT_SIZE, va="top", parse_math=False)
+    axes = canvas.add_axes(figure, left, top - 1.2 * _LINE_SPACING - _GRADIENT_LENGTH, _BAR_WIDTH, _GRADIENT_LENGTH)
     colours = np.array([[to_rgb(colour)] for colour in gradient.colours])
     axes.imshow(colours, aspect="auto", origin="lower", extent=(0, 1, gradient.low, gradient.high))
     axes.yaxis.tick_right()
@@ -197,7 +196,7 @@ def _draw_gradient(figure: Any, parts: Canvas, legend: Legend, left: float, top:
     for spine in axes.spines.values():
         spine.set_linewidth(0.5)
     if legend.entries:
-        _draw_entries(figure, parts, Legend(None, legend.entries), left, top - legend.height + len(legend.entries) * _LINE_SPACING)
+        _draw_entries(figure, canvas, Legend(None, legend.entries), left, top - legend.height + len(legend.entries) * _LINE_SPACING)
     return max(float(axes.get_tightbbox().x1) / float(figure.dpi), left + text_width(title, SMALL_FONT_SIZE))
 
 

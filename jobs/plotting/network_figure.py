@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
 
 from gpualign.core.common.units import format_count
-from gpualign.jobs.plotting.figure_layout import SMALL_FONT_SIZE, TITLE_FONT_SIZE, Canvas, text_width, wrap_text
+from gpualign.jobs.plotting.figure_layout import MIN_TITLE_CHARS, SMALL_FONT_SIZE, TITLE_FONT_SIZE, Canvas, text_width, wrap_text
 from gpualign.jobs.plotting.group_colours import ColourStrip
 from gpualign.jobs.plotting.heatmap import shorten_names
 from gpualign.jobs.plotting.legends import draw_legend_columns, legend_of
@@ -18,14 +17,14 @@ from gpualign.jobs.plotting.network_layout import NetworkLayout, layout_network
 
 MAX_LABELLED_CLUSTERS = 60
 """Maximum number of clusters whose names are drawn; with more, names would cover circles."""
-_LEAST_LABELLED_LENGTH = 0.12
-"""Length of the visible part of a link from which on its distance is written on it, in inches."""
+_MIN_LABELLED_LENGTH = 0.12
+"""Minimum visible length of a link, in inches, for its distance to be written on it."""
 
 _PLAIN_COLOUR, _LINE_COLOUR = "#56b4e9", "0.35"
 _MAX_SIDE = 14.0
-"""Side of the network beyond which it is drawn at a smaller scale, in inches. Its texts keep their size."""
+"""Side length beyond which the network is drawn at a smaller scale, in inches. Text keeps its size."""
 _NUMBER_SIZE = 6.0
-_LEAST_CAPTION_WIDTH = 3.0
+_MIN_CAPTION_WIDTH = 3.0
 
 
 def draw_network(network: Network, strip: ColourStrip | None, label: str, title: str | None) -> Any:
@@ -61,7 +60,7 @@ def draw_network(network: Network, strip: ColourStrip | None, label: str, title:
         draw_legend_columns(figure, canvas, [legend], (left, height), (0, height), left)
     _draw_caption(figure, canvas, network, label)
     if title:
-        shown = "\n".join(textwrap.wrap(title, max(24, int(canvas.width * 72 / (TITLE_FONT_SIZE * 0.55)))))
+        shown = wrap_text(title, canvas.width, TITLE_FONT_SIZE, MIN_TITLE_CHARS)
         figure.text(0.05 / canvas.width, (canvas.margin + height + 0.2) / canvas.height, shown, fontsize=TITLE_FONT_SIZE, parse_math=False)
     return figure
 
@@ -74,9 +73,9 @@ def _draw_links(axes: Any, network: Network, layout: NetworkLayout, scale: float
     for (a, b), distance in zip(network.links.tolist(), network.distances.tolist(), strict=True):
         step = layout.places[b] - layout.places[a]
         length = float(np.hypot(*step))
-        if scale * (length - layout.radii[a] - layout.radii[b]) < _LEAST_LABELLED_LENGTH:
+        if scale * (length - layout.radii[a] - layout.radii[b]) < _MIN_LABELLED_LENGTH:
             continue
-        # The middle of what is seen of the line.
+        # The middle of the visible part of the line.
         x, y = layout.places[a] + step * (layout.radii[a] + length - layout.radii[b]) / (2 * length)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}
         axes.text(x, y, f"{distance:.3g}", fontsize=_NUMBER_SIZE, ha="center", va="center_baseline", bbox=box, zorder=2, color="0.2")
@@ -87,12 +86,11 @@ def _draw_circles(axes: Any, network: Network, layout: NetworkLayout, strip: Col
 
     shares = [[(_PLAIN_COLOUR, len(own))] for own in network.members] if strip is None else cluster_shares(network, strip)
     for (x, y), radius, own in zip(layout.places.tolist(), layout.radii.tolist(), shares, strict=True):
-        total, begun = sum(count for _, count in own), 0
+        total, start = sum(count for _, count in own), 0
         for colour, count in own if len(own) > 1 else ():
-            # Clockwise from the top, as a clock's hand goes.
-            ends = [90 - 360 * place / total for place in (begun + count, begun)]
+            ends = [90 - 360 * place / total for place in (start + count, start)]  # clockwise from the top
             axes.add_patch(Wedge((x, y), radius, *ends, facecolor=colour, edgecolor="white", linewidth=0.3, zorder=3, clip_on=False))
-            begun += count
+            start += count
         face = "none" if len(own) > 1 else own[0][0]
         axes.add_patch(Circle((x, y), radius, facecolor=face, edgecolor="0.2", linewidth=0.7, zorder=4, clip_on=False))
 
@@ -104,6 +102,6 @@ def _draw_caption(figure: Any, canvas: Canvas, network: Network, label: str) -> 
         f"{format_count(len(network.ids), 'sample')} in {format_count(len(network.members), 'circle')}, which join those {joined}",
         f"areas are numbers of samples (largest {largest:,}); numbers on lines: {label}",
     ]
-    text = "\n".join(wrap_text(line, max(canvas.width, _LEAST_CAPTION_WIDTH), SMALL_FONT_SIZE) for line in lines)
+    text = "\n".join(wrap_text(line, max(canvas.width, _MIN_CAPTION_WIDTH), SMALL_FONT_SIZE) for line in lines)
     place = 0.05 / canvas.width, (canvas.margin - 0.2) / canvas.height
     figure.text(*place, text, fontsize=SMALL_FONT_SIZE, va="top", color="0.3", parse_math=False)

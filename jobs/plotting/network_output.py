@@ -1,4 +1,4 @@
-"""Networks of clusters: what `gpualign plot` with a network does between reading and writing."""
+"""Checks the options of networks of clusters, and draws networks into files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NetworkStyle:
 
 
 def check_network_options(style: Style, order: str, has_tree: bool, collapse: float) -> None:
-    """Raise `InputError` for options of heat maps, and for a collapsing distance that is none.
+    """Raise `InputError` for options of heat maps, and for a `collapse` that is not a distance.
 
     order: name of the order, as in `RowOrder`
     has_tree: whether the user gives a tree
@@ -70,7 +70,7 @@ def write_network(
     """Draw the minimum spanning tree of the records into the open `file`, as a network of clusters.
 
     pairs: distances or identities
-    groups: groups of the records, shown as shares of the circles; None: none
+    groups: groups of the records, shown as shares of the circles; None: all circles have one colour
 
     Raises `InputError` for too many clusters.
     """

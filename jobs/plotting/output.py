@@ -1,4 +1,4 @@
-"""Clustered heat maps of all-pairs matrices, drawn with matplotlib."""
+"""Checks the options of pictures, and writes them: heat maps, and figures of any kind."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ _LARGE_FILE_BYTES = 1_500_000
 
 @dataclass(frozen=True)
 class PlotFile:
-    """File to which a heat map is written."""
+    """File to which a picture is written.
+
+    path: path of the file
+    format: "png", "svg" or "pdf"
+    """
 
     path: Path
     format: str
@@ -144,12 +148,12 @@ def write_plot(
 
 
 def write_figure(file: BinaryIO, plot_file: PlotFile, draw: Callable[[], Any], reporter: Reporter) -> None:
-    """Draw a figure with matplotlib's own settings into the open `file`. draw: makes the figure."""
+    """Draw a figure into the open `file`, with matplotlib's default settings. draw: returns the figure"""
     with _default_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _save_figure(draw(), file, plot_file.format)
     if any("Glyph" in str(warning.message) for warning in caught):
-        reporter.note("the font has not every character of the ids; a box stands for each that it lacks")
+        reporter.note("the font lacks some characters of the ids; a box is drawn for each of them")
 
 
 @contextmanager
