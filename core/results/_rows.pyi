@@ -29,7 +29,7 @@ class Column:
 
     @staticmethod
     def listed_text(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], records: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Column:
-        """A column along the targets: target i has the string records[i]."""
+        """Return a column along the targets: target i has the string records[i]."""
 
     @staticmethod
     def query_numbers(arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], /) -> Column: ...
@@ -47,11 +47,13 @@ class Column:
 
     @staticmethod
     def pair_ratio(num: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], den: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], factor: int, decimals: int) -> Column:
-        """factor * num / den as a float64, rounded to decimals; 0 if den is 0."""
+        """
+        Return a column of factor * num / den as a float64, rounded to decimals; 0 if den is 0.
+        """
 
     @staticmethod
     def pair_fixed(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], decimals: int) -> Column:
-        """Values rounded to decimals, integers for 0; nan if undefined."""
+        """Return a column of values, rounded to decimals; nan if undefined."""
 
     @staticmethod
     def path(alignments: Alignments, kind: str) -> Column: ...
@@ -75,5 +77,9 @@ def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,)
 @overload
 def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6, undefined: str = 'nan', triangle: int | None = None, threads: int = 1) -> list[bytearray]:
     """
-    Rows of a matrix, in pieces: a name, then its values. decimals: of floats; undefined: in the place of a NaN; triangle: values that the first row has, each later one has one more; None: all.
+    Return the rows of a matrix, in pieces: a name, then its values.
+
+    decimals: number of decimals of floats
+    undefined: text for NaN
+    triangle: number of values in the first row; each later row has one more; None: rows have all values
     """

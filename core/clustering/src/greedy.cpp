@@ -1,8 +1,7 @@
 // gpualign.core.clustering._greedy: joins records to the centroids of greedy clustering.
 //
-// Records are processed by ascending rank. A record joins the nearest earlier centroid to which it has a pair, of several the one with the
-// lowest rank, or becomes a centroid. So every pair belongs to the record with its higher rank. Pairs are grouped by these records by
-// counting them.
+// Records are processed by ascending rank. A record joins the nearest earlier centroid to which it has a pair (the one with the lowest rank
+// if tied), or becomes a centroid. So every pair belongs to its record of higher rank. A counting sort groups the pairs by these records.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -41,10 +40,10 @@ void join(const Array<const Index>& i, const Array<const Index>& j, const Array<
   check(i, j, distance, rank, first, stop, centroid);
   const size_t pairs = i.shape(0);
   const auto later = [&](size_t p) { return rank(i(p)) > rank(j(p)) ? rank(i(p)) : rank(j(p)); };
-  std::vector<size_t> ends(static_cast<size_t>(stop - first) + 1);  // at last, of the pairs of each rank
+  std::vector<size_t> ends(static_cast<size_t>(stop - first) + 1);  // finally, the end of each record's pairs in `order`
   for (size_t p = 0; p < pairs; p++) ends[later(p) - first + 1]++;
   for (size_t k = 1; k < ends.size(); k++) ends[k] += ends[k - 1];
-  std::vector<size_t> order(pairs);  // pairs, those of a record side by side
+  std::vector<size_t> order(pairs);  // pairs, grouped by record
   for (size_t p = 0; p < pairs; p++) order[ends[later(p) - first]++] = p;
   size_t next = 0;
   for (int64_t record = first; record < stop; record++) {
@@ -67,9 +66,10 @@ template <class Index>
 void define(nb::module_& m) {
   m.def("join_centroids", &join<Index>, nb::arg("i"), nb::arg("j"), nb::arg("distance"), nb::arg("rank"), nb::arg("first"), nb::arg("stop"),
         nb::arg("centroid").noconvert(),
-        "Join the records with ranks from `first` up to `stop` to centroids.\n\n"
-        "i, j, distance: pairs, all those with a later record in this range and no others; rank: place of each record in clustering order; "
-        "centroid: int64[records], by rank the rank of its centroid, at first its own; changed for the records in the range.");
+        "Join the records with ranks in [first, stop) to centroids.\n\n"
+        "i, j, distance: all pairs whose record of higher rank is in this range, and no others\n"
+        "rank: place of each record in clustering order\n"
+        "centroid: for each rank, the rank of its record's centroid, at first its own; changed for the records in the range");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace gpualign {
 
 namespace nb = nanobind;
 
-// The paths of a block of pairs, [queries from first_query on][targets from first_target on], or of a list of pairs, [1][pairs], with their
-// record numbers.
+// The paths of a rectangle of pairs, [queries from first_query on][targets from first_target on], or of a list of pairs, [1][pairs], which
+// has its record numbers.
 struct Alignments {
   template <class T, int N>
   using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -98,7 +98,7 @@ struct Alignments {
   // Returns an upper bound of the columns of the alignment.
   size_t max_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
 
-  // Returns the runs without the end gaps in the query, which SAM cannot express; none if there are no others.
+  // Returns the runs without end gaps in the query, which SAM cannot express.
   RunSpan inner_runs(size_t r, size_t t) const {
     auto [run, end] = runs(r, t);
     while (end > run && (end[-1] & 3) == kDeletion) end--;
@@ -147,7 +147,7 @@ inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
 
 inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
 
-// Writes the 1-based position, and 1 for an unmapped read: an empty alignment lies after the last letter of the target, where SAM has no
+// Writes the 1-based position, or 1 for an unmapped read: its empty alignment lies after the last letter of the target, where SAM has no
 // position.
 inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
   if (a.query_start(r, t) == a.query_end(r, t)) return put_integer(out, 1);

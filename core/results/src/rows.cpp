@@ -44,8 +44,8 @@ struct Strings {
 
   size_t records() const { return listed ? listed->shape(0) : offsets.shape(0) - 1; }
   size_t string(size_t i) const { return listed ? static_cast<size_t>((*listed)(i)) : i; }
-  // Prefetches for string i + 32 and, in a second step, string i + 16: listed strings come in any order. Must be inlined, as GCC removes
-  // calls of functions that do nothing else.
+  // Prefetches the offset of string i + 32 and the text of string i + 16, because listed strings come in any order. Must be inlined: GCC
+  // removes calls of functions that do nothing but prefetch.
   __attribute__((always_inline)) void prefetch(size_t i) const {
     if (i + 32 < listed->shape(0)) __builtin_prefetch(&offsets(string(i + 32)));
     if (i + 16 < listed->shape(0)) __builtin_prefetch(text.data() + offsets(string(i + 16)));
@@ -76,11 +76,13 @@ struct Column {
   bool has_paths() const { return std::holds_alternative<Path>(content); }
 };
 
-// Return the number of records of a column along its own axis, and the length of the longest cell of the records first .. last-1.
+// Returns the number of records of a column along its own axis.
 size_t records(const Column& c) {
   if (const auto* s = std::get_if<Strings>(&c.content)) return s->records();
   return std::get<Numbers>(c.content).shape(0);
 }
+
+// Returns the length of the longest cell of the records [first, last).
 size_t widest(const Column& c, size_t first, size_t last) {
   const auto* s = std::get_if<Strings>(&c.content);
   if (!s) return kNumberWidth;
@@ -91,6 +93,8 @@ size_t widest(const Column& c, size_t first, size_t last) {
   }
   return width;
 }
+
+// Returns whether a column of pairs has one value for each pair of a block.
 bool fits(const Column& c, size_t rows, size_t targets) {
   auto shape = [&](const auto& a) { return a.shape(0) == rows && a.shape(1) == targets; };
   if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return shape(*n);
@@ -267,7 +271,7 @@ using Pieces = nb::typed<nb::list, nb::bytearray>;
 // Approximate size of a piece: it fits the cache of a thread, and there are few pieces to write. A piece grows by kPairsPerStep pairs.
 constexpr size_t kPieceRoom = size_t{1} << 20, kPairsPerStep = 64;
 
-// Returns the text of these pairs, formatted by `maker`. It runs in native threads: Python's would wait for each other longer than they
+// Returns the text of these pairs, formatted by `maker` in native threads: Python's threads would wait for each other longer than they
 // work.
 template <class Maker>
 Pieces in_pieces(const PairOrder& order, const Maker& maker, size_t piece_room, int threads) {
@@ -366,8 +370,10 @@ void define_format_matrix_rows(nb::module_& m) {
       },
       nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6,
       nb::arg("undefined") = "nan", nb::arg("triangle") = nb::none(), nb::arg("threads") = 1,
-      "Rows of a matrix, in pieces: a name, then its values. decimals: of floats; undefined: in the place of a NaN; triangle: values that "
-      "the first row has, each later one has one more; None: all.");
+      "Return the rows of a matrix, in pieces: a name, then its values.\n\n"
+      "decimals: number of decimals of floats\n"
+      "undefined: text for NaN\n"
+      "triangle: number of values in the first row; each later row has one more; None: rows have all values");
 }
 
 Column listed_column(Text text, Numbers offsets, Numbers records) {
@@ -413,7 +419,7 @@ NB_MODULE(_rows, m) {
       .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; })
       .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; })
       .def_static("listed_text", &listed_column, nb::arg("text"), nb::arg("offsets"), nb::arg("records"),
-                  "A column along the targets: target i has the string records[i].")
+                  "Return a column along the targets: target i has the string records[i].")
       .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; })
       .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; })
       .def_static("pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; })
@@ -424,10 +430,10 @@ NB_MODULE(_rows, m) {
             return Column{Axis::kPair, Ratio{num, den, factor, Decimals(decimals)}, {}};
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"),
-          "factor * num / den as a float64, rounded to decimals; 0 if den is 0.")
+          "Return a column of factor * num / den as a float64, rounded to decimals; 0 if den is 0.")
       .def_static(
           "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, Decimals(decimals)}, {}}; },
-          nb::arg("values"), nb::arg("decimals"), "Values rounded to decimals, integers for 0; nan if undefined.")
+          nb::arg("values"), nb::arg("decimals"), "Return a column of values, rounded to decimals; nan if undefined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(
           "between",

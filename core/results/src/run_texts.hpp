@@ -15,7 +15,7 @@ inline char* put_run(char* out, int64_t length, char op) {
   return out;
 }
 
-// The text of one or two consecutive bytes of runs. `width` letters are valid, but all are copied.
+// The text of one or two consecutive bytes of runs: the first `width` letters. `put` copies all of them.
 template <int kLetters>
 struct RunText {
   char letters[kLetters];
@@ -43,7 +43,7 @@ inline const std::array<OneRun, 256>& one_run_texts() {
   return texts;
 }
 
-// Returns the texts by first byte + 256 * second byte. 512 kB, of which most data sets use a few.
+// Returns the texts by first byte + 256 * second byte. The table has 512 kB, but most data sets use only a few entries.
 inline const std::vector<TwoRuns>& two_run_texts() {
   static const std::vector<TwoRuns> texts = [] {
     const auto& ones = one_run_texts();
