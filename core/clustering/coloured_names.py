@@ -1,4 +1,4 @@
-"""Names of clusters with colours, for other programs: tables for Microreact and Auspice, lists of colours for Augur
+"""Writes names of clusters with colours, for other programs: tables for Microreact and Auspice, lists of colours for Augur
 (docs/formats/microreact.md, docs/formats/colours.md)."""
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ CHUNK_PAIRS = 1 << 18
 """Number of pairs that are processed together. Temporary arrays for these pairs take about twenty megabytes."""
 
 _PART_COUNT = 16
-"""Number of parts in which a long list of pairs is processed. Each is found in a pass over the list."""
+"""Number of parts in which a long list of pairs in memory is processed. Selecting each part takes a pass over the list."""
 
 
 class EdgeList(ABC):
@@ -52,15 +52,15 @@ class EdgeList(ABC):
     @property
     @abstractmethod
     def part_pairs(self) -> int:
-        """Number of pairs in a part of `parts`, at most, unless more have the same key."""
+        """Maximum number of pairs in a part of `parts`. A part exceeds it only if more pairs have the same key."""
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
-        """Yield (i, j, distance) of consecutive pairs, in the order of the list. A chunk has so few pairs that temporary arrays of its size
-        take little memory. Chunks have the same sizes wherever the pairs are held, so that sums over them are equal to the last bit."""
+        """Yield (i, j, distance) of consecutive pairs, in the order of the list. Chunks are small, so that temporary arrays of their size
+        take little memory. Their sizes do not depend on where the pairs are held, so that sums over them are equal to the last bit."""
 
     def parts(self, key: PairKeys, counts: Integers) -> Iterator[tuple[int, int, Iterator[Chunk]]]:
-        """Yield the pairs in parts, by ascending keys: (its first key, the key after its last, its pairs in chunks, in the order of the
+        """Yield the pairs in parts with ascending keys: (first key, key after the last, chunks of the part's pairs in the order of the
         list). The chunks of a part must be read before the next part is requested.
 
         key: returns the keys of pairs

@@ -1,4 +1,4 @@
-"""Facts that show how far single linkage has chained records together: diameters and longest links of clusters. Pure."""
+"""Diameters and longest links of clusters, which show how far single linkage has chained records together. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpualign.core.common.dataclass import dataclass
 
 @dataclass(frozen=True)
 class ClusterLinks:
-    """Facts about the clusters of one level that have two or more records, by ascending labels.
+    """Links of the clusters of one level that have two or more records, in the order of their labels.
 
     labels: label of each cluster, int64[clusters]
     sizes: number of records, int64[clusters]
@@ -35,8 +35,8 @@ class ClusterLinks:
 
 
 def cluster_diameters(labels: Sequence[Integers], chunks: Iterable[Chunk]) -> list[Reals]:
-    """Return, for each level, the largest distance within each cluster: float64[clusters]; nan for clusters of which some pair is not
-    among `chunks`, 0 for a single record.
+    """Return, for each level, the largest distance within each cluster: float64[clusters]; nan if a pair of the cluster is not among
+    `chunks`, 0 for a single record.
 
     labels: for each level the cluster of each record, int64[records], numbered from 0
     chunks: pairs of records with their distances, each pair once
@@ -57,14 +57,14 @@ def cluster_diameters(labels: Sequence[Integers], chunks: Iterable[Chunk]) -> li
 
 def longest_links(labels: Integers, forest: Edges) -> tuple[Reals, Integers]:
     """Return, for each cluster of one level, the longest distance of its minimum spanning tree, and the two records at this distance:
-    float64[clusters], int64[clusters][2]. Of equally distant pairs the first in the order of the records is chosen. A cluster whose records
-    the forest does not connect has nan and -1.
+    float64[clusters], int64[clusters][2]. Ties are broken by the order of the records. A cluster that the forest does not connect has nan
+    and -1.
 
     labels: cluster of each record, int64[records], numbered from 0
     forest: minimum spanning forest of the records
 
-    The part of the forest within a cluster that it connects is a minimum spanning tree of this cluster: each pair that it lacks is the
-    longest on a cycle of pairs of the forest, and that cycle lies within the cluster.
+    If the pairs of the forest within a cluster connect it, they are its minimum spanning tree: every other pair of the cluster is the
+    longest on a cycle with pairs of the forest, and these lie within the cluster.
     """
     sizes = np.bincount(labels)
     within = np.flatnonzero(labels[forest.i] == labels[forest.j])
@@ -80,18 +80,18 @@ def longest_links(labels: Integers, forest: Edges) -> tuple[Reals, Integers]:
 
 
 def first_and_last(labels: Integers, days: Reals) -> tuple[Integers, Integers]:
-    """Return (earliest record, latest record) of each cluster: int64[clusters] each; -1 for a cluster without a date. Of several records
-    of the earliest day the first is chosen, of the latest day the last.
+    """Return (earliest record, latest record) of each cluster: int64[clusters] each; -1 for a cluster without a date. If several records
+    have the earliest date, the first of them is chosen; if several have the latest date, the last.
 
     labels: cluster of each record, int64[records], numbered from 0
     days: day of each record, float64[records]; nan for a record without a date
     """
     dated = np.flatnonzero(~np.isnan(days))
     order = dated[np.argsort(days[dated], kind="stable")]
-    found = []
+    earliest_and_latest = []
     for records in (order, order[::-1]):
         chosen = np.full(int(labels.max(initial=-1)) + 1, -1, dtype=np.int64)
-        clusters, place = np.unique(labels[records], return_index=True)
-        chosen[clusters] = records[place]
-        found.append(chosen)
-    return found[0], found[1]
+        clusters, first = np.unique(labels[records], return_index=True)
+        chosen[clusters] = records[first]
+        earliest_and_latest.append(chosen)
+    return earliest_and_latest[0], earliest_and_latest[1]

@@ -1,4 +1,4 @@
-"""Tables of cluster names, and the logs of merges that stand beside them (docs/formats/names.md)."""
+"""Reads and writes tables of cluster names, and the logs of merges beside them (docs/formats/names.md)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def level_title(level: float) -> str:
 
 
 def names_digest(levels: Sequence[float], names: ClusterNames, lines: Sequence[str]) -> str:
-    """Return a digest (SHA-256, in hexadecimal) of names and their merges, in which the order of the records does not count.
+    """Return a digest (SHA-256, in hexadecimal) of names and their merges, which does not depend on the order of the records.
 
     levels: thresholds
     lines: lines of the log
@@ -97,11 +97,11 @@ def merge_line(merge: Merge, levels: Sequence[float], date: str) -> str:
 
 
 def read_names(stream: BinaryIO, source: str, levels: Sequence[float], log: MergeLog, log_source: str) -> ClusterNames:
-    """Read a table that `write_names` has written, perhaps in another order or with further columns.
+    """Read a table written by `write_names`. Its rows may have been reordered, and columns added.
 
     source: name of the table, for messages
     levels: expected thresholds
-    log: log that stands beside the table
+    log: log beside the table
     log_source: name of the log, for messages
 
     Raises `InputError` if the table has other levels, if a line is malformed, or if the log belongs to other names.
@@ -143,7 +143,7 @@ def _read_rows(rows: Iterator[tuple[int, list[str]]], places: Sequence[int], wid
 
 
 def read_merge_log(stream: BinaryIO, source: str) -> MergeLog:
-    """Read a log that `write_merge_log` has written. source: name of the log, for messages. Raises `InputError` for any other file."""
+    """Read a log written by `write_merge_log`. source: name of the log, for messages. Raises `InputError` for any other file."""
     text = stream.read().decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
     header = _LOG_HEADER.fullmatch(text[0])
     if header is None or text[1:2] != [_LOG_TITLES]:

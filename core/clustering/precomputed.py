@@ -18,9 +18,8 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 
 _ROUNDING_TOLERANCE = 2.0**-52
-"""Maximum difference between a distance computed as 1 - identity and the exact quotient of integers. Two such quotients are this close only
-if their denominators exceed 10^7."""
-
+"""Maximum difference between a distance computed as 1 - identity and the exact quotient of integers. Two different quotients are this close
+only if their denominators exceed 10^7."""
 
 WRITTEN_DECIMALS = 6, 9
 """Numbers of decimals of fractions that gpualign writes as text: those of alignments, and of calls."""
@@ -205,7 +204,7 @@ class MatrixOfPairs:
         return self.values[condensed_start(k, count) : condensed_start(k + 1, count)]
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the pairs with their values, those of each record with the later ones together."""
+        """Yield the pairs with their values: for each record, its pairs with all later records."""
         for k in range(len(self.ids) - 1):
             yield np.full(len(self.ids) - k - 1, k), np.arange(k + 1, len(self.ids)), self._row(k)
 

@@ -1,4 +1,4 @@
-"""Minimum spanning forest of near pairs, from which single linkage at every threshold can be read. Pure."""
+"""Minimum spanning forest of near pairs, which determines the single-linkage clusters at every threshold. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PENDING_PAIRS = 1 << 20
 
 
 def spanning_forest(edges: EdgeList) -> Edges:
-    """Return the minimum spanning forest of the records: at most as many pairs as there are records, sorted by distance. Of equally long
-    pairs those with the smallest record indices are chosen: the lower index is compared first, then the higher one.
+    """Return the minimum spanning forest of the records: fewer pairs than there are records, sorted by distance. Ties are broken by record
+    indices: the lower index of each pair is compared first, then the higher one.
 
-    Memory holds the forest, and a million pairs or, of more records, as many as there are records. This loses nothing: distances, with
-    indices to break ties, order the pairs strictly, and a pair that is the last in this order on a cycle of some pairs is on the same cycle
-    among all pairs, so it is in no minimum spanning forest.
+    Only the forest of the pairs so far and a limited number of further pairs are in memory: a million, or the number of records if that is
+    larger. The result is exact: distances, with ties broken, order the pairs strictly, and a pair that is the last of a cycle in this order
+    is in no minimum spanning forest. So a pair that is dropped early cannot be in the forest of all pairs.
     """
     limit = max(_PENDING_PAIRS, edges.record_count)
     none = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty(0)
@@ -40,7 +40,7 @@ def _forest_of(record_count: int, pairs: Chunk) -> Chunk:
     i, j, distance = pairs
     order = np.lexsort((j, i, distance))
     i, j, distance = i[order].astype(np.int32), j[order].astype(np.int32), distance[order]
-    # By their ranks: no two are equal, and none is 0, which scipy takes for an absent edge.
+    # Edges are weighted by rank: no two are equal, and none is 0, which scipy takes for an absent edge.
     graph = coo_array((np.arange(1, len(order) + 1, dtype=np.float64), (i, j)), shape=(record_count, record_count)).tocsr()
     chosen = np.sort(minimum_spanning_tree(graph).data.astype(np.int64)) - 1
     return i[chosen], j[chosen], distance[chosen]
@@ -52,8 +52,8 @@ def labels_at(forest: Edges, limits: Reals) -> Integers:
     forest: minimum spanning forest
     limits: maximum distance within which two records are near, for each threshold
 
-    The forest connects, by pairs within a limit, the same records as all pairs within it do: of a path between two records the forest has
-    one whose longest pair is as short as possible.
+    At any limit, the forest's pairs within it connect the same records as all pairs within it: the forest's path between two records is one
+    whose longest pair is as short as possible.
     """
     labels = np.empty((len(limits), forest.record_count), dtype=np.int64)
     for level, limit in enumerate(limits.tolist()):

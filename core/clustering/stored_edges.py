@@ -66,7 +66,7 @@ class StoredEdges(EdgeList):
     record_count: number of records
     file: file of an `EdgeWriter`
     pair_count: number of pairs in it
-    part_pairs: number of pairs that are to be processed together in memory
+    part_pairs: number of pairs to process in memory together
     scratch: creates further temporary files
     """
 
@@ -106,7 +106,7 @@ class StoredEdges(EdgeList):
         with translate_scratch_errors():
             regions = self._scratch()
         try:
-            ends = starts[:-1].copy()  # of what is written of each region
+            ends = starts[:-1].copy()  # up to which each region is written
             for i, j, distance in self.chunks():
                 keys = key(i, j)
                 part = np.searchsorted(bounds, keys, side="right") - 1  # -1 where the key is -1

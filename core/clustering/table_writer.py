@@ -1,4 +1,4 @@
-"""Writes clusters into the tables that the records came from, as a column of their own."""
+"""Writes the tables that the records came from, with a column for the clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLUSTER_TITLE = "clone_id"
 
 
 def check_titles(tables: Sequence[TableOrigin]) -> None:
-    """Raise `InputError` for tables that do not have the same titles in the same order, and cannot become one table."""
+    """Raise `InputError` unless the tables have the same titles in the same order, and so can be written as one table."""
     first, *others = tables
     for table in others:
         if table.header != first.header:
@@ -42,12 +42,12 @@ def write_clustered_tables(
     cells: Sequence[Mapping[str, int]] | None = None,
 ) -> None:
     """Write tables as they were read, one after the other under one line of titles, with the cluster of each record in a column
-    `CLUSTER_TITLE`, which replaces an existing one and otherwise comes last. Rows that are no records have an empty cell there.
+    `CLUSTER_TITLE`, which replaces an existing one and otherwise comes last. Rows that are not records have an empty cell there.
 
     tables: tables with the same titles
     labels: cluster of each record, counted from 0, in the order of the rows; with `cells`, cluster of each cell
     threads: maximum number of threads that read the tables
-    cells: number of each clustered cell in a table, by the text of its column of cells. All rows of a cell then have its cluster
+    cells: for each table, the number of each clustered cell, by its name in the column of cells. All rows of a cell then have its cluster
 
     Raises `RunError` if a table has changed since it was read.
     """

@@ -106,8 +106,8 @@ class Sam:
         self._last_query = int(queries[-1]) if len(queries) else self._last_query
 
     def _is_primary(self, block: Block, mask: Booleans | None) -> Booleans:
-        """Return a mask of the pairs that are the primary alignments of their queries. Of several alignments of a pair, that is the first
-        that is written."""
+        """Return a mask of the pairs that are the primary alignments of their queries. If a pair has several alignments, only the first one
+        written is primary."""
         queries = block.query_record_numbers
         if not len(self._primary_queries):
             return np.zeros(queries.shape, dtype=np.bool_)
