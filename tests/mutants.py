@@ -1,8 +1,8 @@
-"""Which tests see a mistake of one line: python tests/mutants.py [WORD...]
+"""Checks that tests detect mistakes of one line: python tests/mutants.py [WORD...]
 
-Each mutant of tests/helpers/mutant_list.py, or each whose title has all of the words, is made in a copy of the source tree, and the tests
-that its entry names are run there. A mutant is killed when they fail. One that survives has its reason in the list, or else a test is
-missing: then the exit code is 1. Extensions are those of the installation, so that only tests that compile C++ themselves see its mutants.
+Each mutant in tests/helpers/mutant_list.py, or each whose title contains all of the words, is applied to a copy of the source tree, and the
+tests named in its entry are run there. A mutant is killed if they fail. If one survives without a reason in the list, a test is missing,
+and the exit code is 1. Extensions are those of the installation, so only tests that compile C++ themselves can kill mutants of C++ files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 
 from mutant_list import MUTANTS, Mutant  # noqa: E402
 
-LIMIT = 300  # seconds: a mutant that waits for ever is killed, too
+LIMIT = 300  # seconds; a mutant that hangs is killed too
 COPIED = [
     "pyproject.toml",
     ".ci",
@@ -59,7 +59,7 @@ def copy_tree(folder: Path) -> dict[str, str]:
 
 
 def is_killed(mutant: Mutant, folder: Path, environment: dict[str, str]) -> bool:
-    """Return whether the mutant's tests fail or crash in the copy of the tree, which is then as it was."""
+    """Return whether the mutant's tests fail or crash in the copy of the tree. Restores the copy."""
     path = folder / mutant.file
     text = path.read_text()
     path.write_text(mutant.applied_to(text))
@@ -70,7 +70,7 @@ def is_killed(mutant: Mutant, folder: Path, environment: dict[str, str]) -> bool
         return True
     finally:
         path.write_text(text)
-    if done.returncode < 0:  # the process was ended by what the mutant did
+    if done.returncode < 0:  # the mutant crashed the process
         return True
     if done.returncode not in (0, 1):
         raise SystemExit(f"{mutant.title}: {mutant.tests} cannot be run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -79,16 +79,16 @@ def is_killed(mutant: Mutant, folder: Path, environment: dict[str, str]) -> bool
 
 def main(words: list[str]) -> int:
     """Print a line for each mutant; return 1 if one survives without a reason."""
-    unseen = 0
+    survivors = 0
     with tempfile.TemporaryDirectory() as name:
         environment = copy_tree(Path(name))
         for mutant in (m for m in MUTANTS if all(word in m.title for word in words)):
             start = time.monotonic()
             killed = is_killed(mutant, Path(name), environment)
-            unseen += not killed and not mutant.survives
+            survivors += not killed and not mutant.survives
             verdict = "killed" if killed else f"SURVIVES: {mutant.survives or 'no test sees it'}"
             print(f"{time.monotonic() - start:4.0f} s  {mutant.title}: {verdict}", flush=True)
-    return 1 if unseen else 0
+    return 1 if survivors else 0
 
 
 if __name__ == "__main__":

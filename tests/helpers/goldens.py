@@ -8,23 +8,23 @@ from gpualign import __version__
 
 ONE, TWO, ACGT = GOLDEN / "input.fasta", GOLDEN / "targets.fasta", GOLDEN / "acgt.fasta"
 CORE, OLD, FAILED = GOLDEN / "dist" / "core.aln", GOLDEN / "dist" / "old.aln", GOLDEN / "dist" / "failed.aln"
-"""FAILED: bad has no call; half and other have no site in common."""
+"""In FAILED, the sample bad has no calls; half and other have no site in common."""
 MASK = GOLDEN / "dist" / "mask.bed"
 ALLELES = GOLDEN / "dist" / "alleles_input.tsv"
-"""As chewBBACA writes them; the last two isolates have no locus in common."""
+"""A table as chewBBACA writes it; the last two isolates have no locus in common."""
 FAMILY, FAMILY_BY_PLINK2 = GOLDEN / "dist" / "family.vcf", GOLDEN / "dist" / "family.kin0"
-"""Genotypes with missing calls and several alleles, and what `plink2 --make-king-table counts` wrote of them."""
+"""Genotypes with missing calls and several alleles, and the output of `plink2 --make-king-table counts` for them."""
 GRM_BY_PLINK2 = GOLDEN / "dist" / "snps.grm"
-"""What `plink2 --make-grm-list` wrote of the calls in data/snps.tsv."""
+"""Output of `plink2 --make-grm-list` for the calls in data/snps.tsv."""
 GENES_QUERY, GENES_DB = GOLDEN / "strands" / "queries.fasta", GOLDEN / "strands" / "db.fasta"
-"""A database of DNA, and queries of which some lie on the other strand."""
+"""A database of DNA, and queries, some of them on the other strand."""
 CODING_GENES, CODED_PROTEINS = GOLDEN / "translated" / "genes.fasta", GOLDEN / "translated" / "proteins.fasta"
 """Genes that code for the proteins, with changes: in frame 2, in frame -3 with ambiguous codons and a stop, with a frameshift; and one too
 short for all frames."""
 EITHER_STRAND = GOLDEN / "strands" / "near.fasta"
-"""Near records, some the other way round."""
+"""Near records, some of them reverse complements."""
 GROUPS = GOLDEN / "strands" / "groups.tsv"
-"""Their groups."""
+"""Groups of the records in EITHER_STRAND."""
 CELLS = GOLDEN / "receptors" / "cells.tsv"
 """An AIRR table of T cells, of which some have two alpha chains or lack a chain."""
 GIVEN_CLUSTERS = GOLDEN / "cluster" / "given.clstr"
@@ -33,7 +33,7 @@ PROTEINS_QUERY, PROTEINS_DB, SNPS = (DATA / name for name in ("proteins_query.fa
 
 _SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS, CELLS, GIVEN_CLUSTERS}
 INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2}
-"""What lies among the golden files and is read, not written."""
+"""Inputs in the folder of golden files: they are read, not written."""
 
 EVERY_FIELD = (
     "query,target,score,qlen,tlen,identity,matches,mismatches,length,gap_opens,gaps,cigar,cigar_m,qstart,qend,tstart,tend,qaln,taln"

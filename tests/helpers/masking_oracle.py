@@ -1,4 +1,4 @@
-"""Low-complexity intervals by their definitions: slow, on letters, every sum made anew."""
+"""Low-complexity intervals by their definitions: slow, on letters, without running sums."""
 
 from collections import Counter
 from math import lgamma, log, log2
@@ -7,7 +7,7 @@ AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 
 
 def intervals_of(letters):
-    """A set of positions as its runs, (first, behind the last)."""
+    """A set of positions as half-open intervals."""
     return [(i, next(j for j in range(i, len(letters) + i + 1) if j not in letters)) for i in sorted(letters) if i - 1 not in letters]
 
 
@@ -44,7 +44,7 @@ def seg(text, window=12, locut=2.2, hicut=2.5, most_unknown=2, most_trimmed=50):
 
 
 def least_probable(text, most_trimmed):
-    """The part of a raw segment whose composition is least probable; of equal ones the longest, then the leftmost."""
+    """The part of a raw segment whose composition is least probable; if tied, the longest, then the leftmost."""
     best, part = 0.0, (0, len(text))
     for size in range(len(text), max(1, len(text) - most_trimmed), -1):
         for start in range(len(text) - size + 1):

@@ -208,7 +208,7 @@ FILES = {
     "samples.tsv": _groups([f"genes_{k};size={k}" for k in range(1, 7)]),
     **dict.fromkeys(["tests/fuzz", "tests/fuzz/inprocess.py"], _tests),
 }
-"""What makes the file (or the files) that commands know by a name."""
+"""Functions that make the file, or the files, that commands use under a name."""
 
 _PYTHON = f"#!{sys.executable}\nimport sys\n"
 PROGRAMS = {
@@ -219,18 +219,18 @@ PROGRAMS = {
     "jq": _PYTHON
     + "import json\nvalue = json.load(open(sys.argv[2]))\nfor key in sys.argv[1].split('.')[1:]:\n    value = value[key]\nprint(value)\n",
 }
-"""What stands for programs that a machine may lack; samtools and bcftools are those within pysam."""
+"""Scripts in place of programs that a machine may lack; samtools and bcftools run those in pysam."""
 
 
 def prepare(command, folder):
-    """Makes the files that `command` reads and no command before it has made."""
+    """Make the files that `command` reads, unless they exist."""
     for name, make in FILES.items():
         if re.search(rf"(?<!> )(?<!-o )(?<![\w./*-]){re.escape(name)}(?![\w./*-])", command) and not (folder / name).exists():
             make(folder / name)
 
 
 def stand_ins(folder):
-    """A folder of PROGRAMS."""
+    """Fill a new folder with `PROGRAMS`, and return it."""
     folder.mkdir()
     for name, text in PROGRAMS.items():
         (folder / name).write_text(text)
