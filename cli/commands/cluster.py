@@ -124,10 +124,12 @@ def cluster(
     options = build_options(ClusterOptions, params, **loaded, reads_v_calls=v_genes is not None)
     spec = cluster_spec(options, seqs is not None)
     names = NamesFiles(options.levels, options.previous, spec.path, spec.format, options.colours) if options.levels else None
-    others, beside = (names.inputs, names.files_beside) if names is not None else ([], [])
+    name_inputs, name_outputs = (names.inputs, names.files_beside) if names is not None else ([], [])
     dates_path = None if options.dates is None else split_file_and_columns(options.dates)[0]
-    outputs = [*spec.outputs, *beside, *report_paths(options.linkage_report)]
-    reporter.begin([*read.all_paths, edges, ids, *matrix_files(distances), matrix, v_genes, *others, dates_path, options.verify], outputs)
+    outputs = [*spec.outputs, *name_outputs, *report_paths(options.linkage_report)]
+    reporter.begin(
+        [*read.all_paths, edges, ids, *matrix_files(distances), matrix, v_genes, *name_inputs, dates_path, options.verify], outputs
+    )
     resources = resolve_resources(None, options.alignment_options.resources, reporter)
     listed = None if options.verify is None else read_listed_clusters(options.verify)
     if listed is not None and not is_given("method"):

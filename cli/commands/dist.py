@@ -179,9 +179,9 @@ def dist(
     options = replace(options, resources=resolve_resources(cluster, options.resources, reporter, options.kernel))
     one_set = len(sets) == 1
     spec = distance_spec(options, one_set)
-    beside = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *id_files(exclude)]
-    paths = [*lists, *(file for path in named for file in paths_of_input(path)), *beside]
-    again = rereadable_files(named, beside)
+    option_files = [*interval_files(regions, mask), *title_files(columns, ignore_columns), *id_files(exclude)]
+    paths = [*lists, *(file for path in named for file in paths_of_input(path)), *option_files]
+    again = rereadable_files(named, option_files)
     resume, shard = options.output_options.resume, options.output_options.shard
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: input from a pipe cannot be read again; name files")

@@ -46,10 +46,10 @@ _DECIMAL_PATTERN = re.compile(rb"(?<=;)-?[0-9]*\.[0-9]+(?=[ \r]*(?:;|$))", re.MU
 _POINT_BEFORE_THOUSANDS_PATTERN = re.compile(rb"[1-9][0-9]{0,2}\.[0-9]{3}")
 
 _COMMENTS = re.compile(rb"(\xef\xbb\xbf)?([ \r\n]*#[^\n]*\n)+([ \t\r]*\n)*")
-"""Pattern of comments above a matrix. The last may also be a header with the mark of a comment."""
+"""Pattern of comments above a matrix. The last one may be a header that begins like a comment."""
 
 _EXAMINED_BYTES = 4096
-"""Number of a file's first bytes that tell its kind."""
+"""Number of bytes at the start of a file from which its kind is recognised."""
 _MAX_MAGNITUDE = 1e100
 """Maximum accepted value, so that sums of values stay finite."""
 
@@ -187,14 +187,14 @@ def _id_list_beside(path: Path, what: str) -> Path:
 
 
 def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
-    """Read the id lists that `nw` and `dist` write next to NAME.npy, for one set or two. If there are lists
-    for one set and for two, return those whose lengths match `values`."""
+    """Return (row ids, column ids) from the id lists that `nw` and `dist` write next to NAME.npy; None for a list that does not exist. If
+    there are lists for one set and for two, return those whose lengths match `values`."""
 
     def read(what: str) -> list[str] | None:
-        beside = _id_list_beside(path, what)
-        if not beside.is_file():
+        id_list = _id_list_beside(path, what)
+        if not id_list.is_file():
             return None
-        return beside.read_bytes().decode("utf-8-sig", "surrogateescape").splitlines()
+        return id_list.read_bytes().decode("utf-8-sig", "surrogateescape").splitlines()
 
     ids, two_sets = read("ids"), (read("query_ids"), read("target_ids"))
     fits = all(listed is None or values.ndim != 2 or len(listed) == count for listed, count in zip(two_sets, values.shape, strict=False))
@@ -235,7 +235,7 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
     kind = kind_of(start)
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
-    ids, beside = (None, None) if path == STDIO else _read_plink_ids(Path(path))
+    ids, id_path = (None, None) if path == STDIO else _read_plink_ids(Path(path))
     text = unpacked.read()
     is_unfinished = not text.endswith((b"\n", b"\r"))
     try:
@@ -250,8 +250,8 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
     notes = [contents.assumption_note, _describe_thousands(text)]
     if contents.row_ids is None and contents.column_ids is None and ids is not None:
         if len(ids) != len(contents.values):
-            raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
-        notes.insert(0, f"its ids are taken from {beside}")
+            raise InputError(f"{id_path}: {len(ids):,} ids, but {source} has {len(contents.values):,} records")
+        notes.insert(0, f"its ids are taken from {id_path}")
         contents = replace(contents, row_ids=ids, column_ids=ids)
         is_unfinished = False  # the number of ids is right
     note = "; ".join(note for note in notes if note) or None
@@ -277,7 +277,7 @@ def _parse_with_comments(text: bytes, source: str, count: int | None) -> TextMat
             raise
         table = text[comments.end() :]
         below = b"\n" * comments[0].count(b"\n") + table
-        if table.startswith((b"\t", b",", b";")):  # a header, so the last comment is none
+        if table.startswith((b"\t", b",", b";")):  # a header, so the last comment is not one
             return _parse_text_matrix(below, source, count)
         with suppress(InputError):
             matrix = _parse_text_matrix(below, source, count)
@@ -321,13 +321,13 @@ def _describe_thousands(text: bytes) -> str | None:
 def _read_plink_ids(path: Path) -> tuple[list[str] | None, Path | None]:
     """Return (ids, path) of the file FILE.id that PLINK writes next to a matrix, or (None, None) if there is no such file."""
     plain = path.with_suffix("") if path.suffix in COMPRESSION_SUFFIXES else path
-    beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
-    if beside is None:
+    id_path = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
+    if id_path is None:
         return None, None
-    lines = [line for line in beside.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip() and not line.startswith(b"#")]
+    lines = [line for line in id_path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip() and not line.startswith(b"#")]
     return sample_ids_of(
         [(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]
-    ), beside
+    ), id_path
 
 
 _ADVICE_BY_FILE_KIND = {

@@ -37,8 +37,12 @@ def read_precomputed(
 ) -> tuple[PrecomputedDistances, bool]:
     """Return (values, whether the values are identities) from a pair list or a matrix.
 
+    edges: path of the list; None: read the matrix
+    distances: path of the matrix; None: read the list
     edit: whether scores are edit distances; None: the command has no --edit
-    ids: sequence ids
+    wants_identities: whether the threshold is on identities
+    ids: ids of the sequences; None: there are no sequences
+    warn: receives what was assumed about the file
     storage: place of the pairs of a list; None: in memory, without a limit
 
     Raises `InputError` if the values are neither distances nor identities, or if the records differ from the sequences.
@@ -119,9 +123,9 @@ def read_cluster_distances(
     reporter: Reporter,
     storage: EdgeStorage,
 ) -> tuple[PrecomputedDistances, bool]:
-    """Return (values, whether the values are identities) as `read_precomputed` does, and tell of what a list may lack.
+    """Return (values, whether the values are identities) like `read_precomputed`, and report what a list may lack.
 
-    ids: ids of the records; None: those that the file names
+    ids: ids of the records; None: the records in the file
     """
     given = options.alignment_options
     limits = given.thresholds
@@ -144,8 +148,8 @@ def read_cluster_distances(
 def _describe_short_reach(
     path: str, pairs: PrecomputedDistances, are_identities: bool, max_distance: float | None, min_identity: float | None
 ) -> str | None:
-    """Return a note if even the farthest pair of a list is at less than half of the distance at which clusters are made: the list may have
-    been written with another threshold, and then lacks pairs. None otherwise."""
+    """Return a note if the farthest pair of a list is within half of the distance at which clusters are made: the list may have been
+    written with a smaller threshold, and then lacks pairs. None otherwise."""
     if not isinstance(pairs, ListedPairs) or (found := pairs.value_range) is None:
         return None
     source = input_name(path)

@@ -65,9 +65,9 @@ class ConsoleReporter:
         """Check the files of the run and open the log, which a dry run leaves alone. resume: append to the log. Raises `InputError` if an
         output is also an input, or if two outputs are the same file, and `RunError` if an output cannot be written."""
         inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.run_summary
-        beside = {"--log": log.path if log else None, "--summary": summary.path}
-        check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
-        for option, path in beside.items():
+        message_paths = {"--log": log.path if log else None, "--summary": summary.path}
+        check_outputs(inputs, [*outputs, *(path for path in message_paths.values() if path)])
+        for option, path in message_paths.items():
             if path is None:
                 continue
             check_uncompressed(path, f"the file of {option}")
@@ -75,10 +75,10 @@ class ConsoleReporter:
 
             if any(output is not None and is_resume_file(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: this name is reserved for resume files; choose another")
-        for path in (*outputs, *beside.values()):
+        for path in (*outputs, *message_paths.values()):
             if path is not None:
                 with translate_output_errors(path):
-                    check_writable(path, is_replaced=path is not beside["--log"])
+                    check_writable(path, is_replaced=path is not message_paths["--log"])
         summary.begin(inputs)
         if log is not None and not self.invocation.parameters.get("dry_run"):
             with translate_output_errors(log.path):
@@ -187,12 +187,11 @@ class ConsoleReporter:
         output: result file; None: standard output. No bar is drawn if results go to a terminal, because they would mix with it.
         unit: unit of the work: cells, pairs or comparisons
         """
-        terminal = sys.stderr.isatty()
-        free = output is not None or not sys.stdout.isatty()
-        bar = self.verbosity >= 0 and terminal and free
-        report = self._log_progress if terminal else self.note
+        is_terminal = sys.stderr.isatty()
+        show_bar = self.verbosity >= 0 and is_terminal and (output is not None or not sys.stdout.isatty())
+        report_line = self._log_progress if is_terminal else self.note
         self.stages.enter(COMPUTING)
-        with ProgressBar(work, unit, bar, report, self._print_progress_line) as progress:
+        with ProgressBar(work, unit, show_bar, report_line, self._print_progress_line) as progress:
             yield progress
         self.stages.enter(WRITING)
 
