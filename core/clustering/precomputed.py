@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from fractions import Fraction
 from typing import Any
@@ -88,8 +89,55 @@ class Threshold:
         return 1 - values if self.values_are_identities else values
 
 
+class _PairValues(ABC):
+    """Values for pairs; nan for a pair without a value."""
+
+    @abstractmethod
+    def _value_chunks(self) -> Iterator[Reals]:
+        """Yield the values of all pairs, in any number of parts."""
+
+    @property
+    def known_pair_count(self) -> int:
+        """Number of pairs with a value."""
+        return sum(int(np.count_nonzero(~np.isnan(values))) for values in self._value_chunks())
+
+    @property
+    def are_fractions(self) -> bool:
+        """True if all values are between 0 and 1, and some are neither 0 nor 1."""
+        has_fractions = False
+        for values in self._value_chunks():
+            if (values > 1).any() or (values < 0).any():
+                return False
+            has_fractions = has_fractions or bool(((values > 0) & (values < 1)).any())
+        return has_fractions
+
+    @property
+    def are_counts(self) -> bool:
+        """True if all values are whole numbers, and some exceed 1."""
+        largest = 0.0
+        for values in self._value_chunks():
+            known = values[~np.isnan(values)]
+            if (known != np.rint(known)).any():
+                return False
+            largest = max(largest, float(known.max(initial=0.0)))
+        return largest > 1
+
+    @property
+    def decimals(self) -> int | None:
+        """Number of decimals to which all values are rounded, if it is one of `WRITTEN_DECIMALS` and some value needs the last one; else
+        None."""
+        sufficient = {count: True for written in WRITTEN_DECIMALS for count in (written - 1, written)}
+        for values in self._value_chunks():
+            for count in [count for count, is_sufficient in sufficient.items() if is_sufficient]:
+                unit = 10.0**count
+                sufficient[count] = bool((np.isnan(values) | (np.rint(values * unit) / unit == values)).all())
+            if not any(sufficient.values()):
+                return None
+        return next((count for count in WRITTEN_DECIMALS if sufficient[count] and not sufficient[count - 1]), None)
+
+
 @dataclass(frozen=True)
-class ListedPairs:
+class ListedPairs(_PairValues):
     """Values for some pairs, each pair once.
 
     ids: ids of the records
@@ -104,34 +152,17 @@ class ListedPairs:
         """Type of the values."""
         return np.dtype(np.float64)
 
-    @property
-    def known_pair_count(self) -> int:
-        """Number of pairs with a value."""
-        return sum(int(np.count_nonzero(~np.isnan(values))) for _, _, values in self.pairs.chunks())
+    def _value_chunks(self) -> Iterator[Reals]:
+        return (values for _, _, values in self.pairs.chunks())
 
     @property
     def value_range(self) -> tuple[float, float] | None:
         """Smallest and largest value; None if there is no value."""
         smallest, largest = np.inf, -np.inf
-        for _, _, values in self.pairs.chunks():
+        for values in self._value_chunks():
             smallest = min(smallest, float(np.fmin.reduce(values, initial=np.inf)))
             largest = max(largest, float(np.fmax.reduce(values, initial=-np.inf)))
         return (smallest, largest) if smallest <= largest else None
-
-    @property
-    def are_fractions(self) -> bool:
-        """True if all values are between 0 and 1, and some are neither 0 nor 1."""
-        return _are_fractions(values for _, _, values in self.pairs.chunks())
-
-    @property
-    def are_counts(self) -> bool:
-        """True if all values are whole numbers, and some exceed 1."""
-        return _are_counts(values for _, _, values in self.pairs.chunks())
-
-    @property
-    def decimals(self) -> int | None:
-        """Number of decimals to which values are rounded, as in text of gpualign; None if they are not rounded."""
-        return _decimals(values for _, _, values in self.pairs.chunks())
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the pairs with their values."""
@@ -145,7 +176,7 @@ class ListedPairs:
 
     def are_near_distances(self, threshold: Threshold) -> bool:
         """Return whether the values are distances, all of them near, so that `pairs` are the near pairs."""
-        return not threshold.values_are_identities and all(bool(threshold.near_mask(values).all()) for _, _, values in self.pairs.chunks())
+        return not threshold.values_are_identities and all(bool(threshold.near_mask(values).all()) for values in self._value_chunks())
 
     def condensed_values_of_groups(self, groups: Sequence[Integers], reason: str) -> Iterator[Reals]:
         """Yield the condensed values for all pairs within each group of records. No record is in two groups. Raises `InputError`, with the
@@ -156,7 +187,7 @@ class ListedPairs:
 
 
 @dataclass(frozen=True)
-class MatrixOfPairs:
+class MatrixOfPairs(_PairValues):
     """Values for all pairs.
 
     ids: ids of the records
@@ -172,25 +203,8 @@ class MatrixOfPairs:
         """Type of the values."""
         return self.values.dtype
 
-    @property
-    def known_pair_count(self) -> int:
-        """Number of pairs with a value."""
-        return sum(int(np.count_nonzero(~np.isnan(self._row(k)))) for k in range(len(self.ids)))
-
-    @property
-    def are_fractions(self) -> bool:
-        """True if all values are between 0 and 1, and some are neither 0 nor 1."""
-        return _are_fractions(self._row(k) for k in range(len(self.ids)))
-
-    @property
-    def are_counts(self) -> bool:
-        """True if all values are whole numbers, and some exceed 1."""
-        return _are_counts(self._row(k) for k in range(len(self.ids)))
-
-    @property
-    def decimals(self) -> int | None:
-        """Number of decimals to which values are rounded, as in text of gpualign; None if they are not rounded."""
-        return _decimals(self._row(k) for k in range(len(self.ids)))
+    def _value_chunks(self) -> Iterator[Reals]:
+        return (self._row(k) for k in range(len(self.ids)))
 
     def _row(self, k: int) -> Reals:
         """Return the values between record k and each later record."""
@@ -217,7 +231,7 @@ class MatrixOfPairs:
 
     def condensed_values(self) -> Reals:
         """Return the condensed values for all pairs; nan for a pair without a value."""
-        return np.concatenate([self._row(k) for k in range(len(self.ids))])
+        return np.concatenate([*self._value_chunks()])
 
     def condensed_values_of_groups(self, groups: Sequence[Integers], reason: str) -> Iterator[Reals]:
         """Yield the condensed values for all pairs within each group of records. Raises `InputError`, with the text `reason`, if a pair has
@@ -240,27 +254,6 @@ def _rounded_limit(limit: float, dtype: np.dtype[Any]) -> float:
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 
-def _decimals(chunks: Iterable[Reals]) -> int | None:
-    """Return the number of decimals of all values, if it is one of `WRITTEN_DECIMALS` and some value needs the last of them."""
-    sufficient = {count: True for written in WRITTEN_DECIMALS for count in (written - 1, written)}
-    for values in chunks:
-        for count in [count for count, is_sufficient in sufficient.items() if is_sufficient]:
-            unit = 10.0**count
-            sufficient[count] = bool((np.isnan(values) | (np.rint(values * unit) / unit == values)).all())
-        if not any(sufficient.values()):
-            return None
-    return next((count for count in WRITTEN_DECIMALS if sufficient[count] and not sufficient[count - 1]), None)
-
-
-def _are_fractions(chunks: Iterable[Reals]) -> bool:
-    has_fractions = False
-    for values in chunks:
-        if (values > 1).any() or (values < 0).any():
-            return False
-        has_fractions = has_fractions or bool(((values > 0) & (values < 1)).any())
-    return has_fractions
-
-
 def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, reason: str, remedy: str) -> Reals:
     missing = np.isnan(condensed)
     if missing.any():
@@ -269,13 +262,3 @@ def _require_complete(condensed: Reals, ids: Sequence[str], members: Integers, r
         one, other = ids[members[i[at]]], ids[members[j[at]]]
         raise InputError(f"{reason}, and {one!r} and {other!r} have none: {remedy}")
     return condensed
-
-
-def _are_counts(chunks: Iterable[Reals]) -> bool:
-    largest = 0.0
-    for values in chunks:
-        known = values[~np.isnan(values)]
-        if (known != np.rint(known)).any():
-            return False
-        largest = max(largest, float(known.max(initial=0.0)))
-    return largest > 1
