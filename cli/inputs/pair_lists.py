@@ -24,7 +24,7 @@ from gpualign.core.files.kinds import OTHER_PAIR_TITLES, FileKind, kind_of
 from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.row_numbers import INDEX_TITLES
-from gpualign.core.files.square_matrices import number_advice, parse_number
+from gpualign.core.files.square_matrices import LOWEST_IDENTITY, are_whole, may_be_percent_identities, number_advice, parse_number
 from gpualign.core.files.watched_stream import watch_line_end
 from gpualign.core.sequences.ids import refuse_control_characters
 
@@ -108,7 +108,21 @@ def read_pair_list(
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
+        if not columns.has_header:
+            _refuse_percent_identities(pairs, source)
     return PairList(pairs, columns.value_title == "identity", watched is not None and not watched.at_line_end)
+
+
+def _refuse_percent_identities(pairs: ListedPairs, source: str) -> None:
+    """Raise `InputError` if values without a title may be percent identities: fractions, all of them from 1 to 100."""
+    found = pairs.value_range
+    if found is None or not may_be_percent_identities(np.array(found), LOWEST_IDENTITY):
+        return
+    if not all(are_whole(values) for _, _, values in pairs.chunks()):
+        raise InputError(
+            f"{source}: fractions from 1 to 100 without a title may be percent identities (BLAST, fastANI); write 100 - value if they are,"
+            " and in any case a header: query, target, distance"
+        )
 
 
 def _without_comments(lines: Iterator[bytes], source: str) -> Iterator[bytes]:
@@ -289,7 +303,7 @@ def _parse_pairs(
         if one == other:
             if value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
                 name = quoted(cells[columns.query])
-                raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
+                raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id, or the values are not distances")
             continue
         a.append(one)
         b.append(other)

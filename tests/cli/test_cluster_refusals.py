@@ -113,7 +113,8 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
         ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
         ("a\tb\t1\textra\n", "x: 4 columns without names"),
         ("a\tb\t1\na\ta\t0.0001\n", "x: line 2: 'a' is at a distance of 0.0001 from itself"),
-        ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
+        ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id, or the values are"),
+        ("a\tb\t97.5\na\tc\t31\n", "x: fractions from 1 to 100 without a title may be percent identities (BLAST, fastANI)"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in the first line"),
         ("a\tb\t1\na\tc\tfar\n", "x: line 2: expected a distance, a number of 0 or more, found 'far'"),
         ("a\tb\t1\na\tc\t0,5\n", "expected a distance, a number of 0 or more, found '0,5'; write a point in decimals"),
@@ -131,7 +132,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
             "x: 2 columns are called 'query'; delete or rename all but one",
         ),
     ],
-    ids=range(28),
+    ids=range(29),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
