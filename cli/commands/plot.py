@@ -124,6 +124,8 @@ def plot(
     """
     from pathlib import Path
 
+    import numpy as np
+
     from gpualign.cli.inputs.distance_matrices import read_matrix
     from gpualign.cli.inputs.file_lists import check_stdin
     from gpualign.cli.inputs.matrix_sizes import check_matrix_size
@@ -178,6 +180,11 @@ def plot(
     if kind is None:
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
         raise InputError(f"{matrix}: {holds} may hold distances or other values; say which with --value")
+    if value is None and kind == "distance" and (lowest := np.nanmin(stored.values, initial=0)) < 0:
+        raise InputError(
+            f"{matrix}: distances by its diagonal of 0, but {lowest:g} is negative; write nan if a pair has no distance, or say what it"
+            " holds with --value"
+        )
     heat = heatmap_of_matrix(stored.values, stored.row_ids, stored.column_ids, stored.one_set, kind, label or kind)
     strips: Sequence[Grouping | Quantity] = ()
     if table is not None and columns is not None:

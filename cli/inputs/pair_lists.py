@@ -303,7 +303,10 @@ def _parse_pairs(
         if one == other:
             if value > _ROUNDING_TOLERANCE and columns.value_title != "identity":
                 name = quoted(cells[columns.query])
-                raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id, or the values are not distances")
+                raise InputError(
+                    f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id, or the values"
+                    " are not distances"
+                )
             continue
         a.append(one)
         b.append(other)

@@ -220,7 +220,8 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     known = diagonal[~np.isnan(diagonal)]
     if not len(known) and len(values) > 1 and (_are_fractions(values) or _look_like_percent_identities(values)):
         return None
-    if not np.any(np.abs(known) > _ROUNDING_TOLERANCE) and not np.any(values < 0):
+    may_be_scores = np.any(values < 0) and (name == "scores" or not np.any(values > 0))  # no other is above a score with itself
+    if not np.any(np.abs(known) > _ROUNDING_TOLERANCE) and not may_be_scores:
         return "distance"
     # A kinship of a sample with itself is 0.5. Records with ambiguous letters are not quite identical to themselves, but not all have some.
     whole = np.nanmax(diagonal, initial=0) == 1

@@ -153,7 +153,7 @@ def test_an_infinite_distance_is_no_decimal_comma(folder, monkeypatch):
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are 2 records and the columns 2 other records"),
         ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: rows and columns are in different orders"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, kinships or percent identities, which are not distances"),
-        (",a,b,c\na,0,-1,5e6\nb,-1,0,5e6\nc,5e6,5e6,0\n", "x: holds scores, kinships or percent identities, which are not distances"),
+        (",a,b,c\na,0,-1,5e6\nb,-1,0,5e6\nc,5e6,5e6,0\n", "x: expected distances that are finite and not negative, found -1 for 'a'"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: expected distances that are finite and not negative, found inf for 'a' and 'b'; write nan"),
         ("3\na 0 2 1\nb 2 0 -1\nc 1 -1 0\n", "x: expected distances that are finite and not negative, found -1 for 'b' and 'c'"),
         ("\ta\tb\tc\na\t0\t1\t2\nb\t1\t0\t3\n", "x: the rows are 2 records and the columns 3 other records, as 'c' is only in the columns"),

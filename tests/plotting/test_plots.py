@@ -314,6 +314,9 @@ def test_small_and_large_numbers_have_a_unit():
         ([[0, 3], [3, 0]], None, True, "distance"),
         ([[0, 3], [3, 0]], "scores", True, "distance"),
         ([[0, -3], [-3, 0]], "scores", True, "score"),
+        ([[0, -1, -2], [-1, 0, -3], [-2, -3, 0]], None, True, "score"),
+        ([[0, -1, 5], [-1, 0, 6], [5, 6, 0]], None, True, "distance"),
+        ([[0, -1, 5], [-1, 0, 6], [5, 6, 0]], "scores", True, "score"),
         ([[1, 0.5], [0.5, 0.99]], None, True, "identity"),
         ([[9, 5], [5, 8]], None, True, "score"),
         ([[1, 0.5], [0.5, 1]], "distances", True, "distance"),
@@ -427,6 +430,7 @@ def test_pictures_of_thousands_are_small(tmp_path, rng, monkeypatch):
         (["plot", "m.tsv", "-o", "m.png", "--vmin", "9"], "--vmin 9: the colours would go from 9 to 3"),
         (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "'--vmax': expected a number from -2^53 to 2^53, found 'nan'"),
         (["plot", "m.npz", "-o", "m.png"], "say which with --value"),
+        (["plot", "n.tsv", "-o", "m.png"], "n.tsv: distances by its diagonal of 0, but -1 is negative; write nan if a pair has no"),
         (["plot", "no.npy", "-o", "m.png"], "no.npy: no such file"),
         (["nw", "m.fa", "--plot", "m.png"], "--plot draws a matrix, and tsv is a table of pairs"),
         (["nw", "m.fa", "-o", "m.npy", "--plot", "m.bmp"], "m.bmp: expected a name that ends in"),
@@ -435,6 +439,7 @@ def test_pictures_of_thousands_are_small(tmp_path, rng, monkeypatch):
 )
 def test_refusals(tmp_path, command, message):
     (tmp_path / "m.tsv").write_text("\ta\tb\na\t0\t3\nb\t3\t0\n")
+    (tmp_path / "n.tsv").write_text("\ta\tb\tc\na\t0\t-1\t5\nb\t-1\t0\t6\nc\t5\t6\t0\n")
     (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
     np.savez(tmp_path / "m.npz", scores=np.array([3]))
     before = sorted(tmp_path.iterdir())
