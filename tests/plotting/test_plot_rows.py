@@ -60,6 +60,11 @@ def drawn(heatmap, rows, **style):
         (",sample,ward\n0,a,x\n1,d,y\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
         ('"id" "ward"\n"1" "a" "x"\n"2" "d" "y"\n', [("ward", ["x", "y"], [0, -1, -1, 1])]),
         (",n,ward\na,1,x\nd,2,y\n", [("n", ["1", "2"], [0, -1, -1, 1]), ("ward", ["x", "y"], [0, -1, -1, 1])]),
+        ("# made by x, y\nid,ward\na,x\nd,y\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
+        ("# made by x\n\n# in 2026\nstrain\tward\na\tx\nd\ty\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
+        ("# made by x\n#id\tward\na\tx\nd\ty\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
+        ("# made by x\na\tx\nd\ty\n", [("group", ["x", "y"], [0, -1, -1, 1])]),
+        ("#ward\na\tx\nd\ty\n", [("#ward", ["x", "y"], [0, -1, -1, 1])]),  # R writes no title above row names
         ('a\t"\nb\tx\n', [("group", ['"', "x"], [0, 1, -1, -1])]),
         (b"\xef\xbb\xbfa\t\xff\n", [("group", ["\udcff"], [0, -1, -1, -1])]),
     ],
