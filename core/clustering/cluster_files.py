@@ -15,9 +15,9 @@ from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 
-_ID_TITLES = ("id", "sequence_id", "SequenceName")
-_CLUSTER_TITLES = ("cluster", "clone_id", "ClusterNumber")
-"""Column titles of gpualign, of AIRR tables, and of TreeCluster, for ids and for clusters."""
+_ID_TITLES = ("id", "sequence_id", "sequencename", "taxon")
+_CLUSTER_TITLES = ("cluster", "clone_id", "clusternumber")
+"""Column titles of gpualign, of AIRR tables, of TreeCluster and of PopPUNK, in lower case, for ids and for clusters."""
 
 _NO_CLUSTER_WORDS = frozenset(("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>"))
 _SINGLETON_CLUSTER = "-1"
@@ -193,7 +193,8 @@ def _read_table(stream: BinaryIO, source: str) -> ListedClusters:
     first = next(rows, None)
     if first is None:
         raise InputError(f"{source}: empty file; {_EXPECTED}")
-    titles = first[1]
+    lowered = [title.lower() for title in first[1]]
+    titles = lowered if len(set(lowered)) == len(set(first[1])) else first[1]
     id_column, cluster_column, representative_column = (
         next((titles.index(title) for title in known if title in titles), None)
         for known in (_ID_TITLES, _CLUSTER_TITLES, (_REPRESENTATIVE_TITLE,))
@@ -214,7 +215,7 @@ def _read_table(stream: BinaryIO, source: str) -> ListedClusters:
                 found.represent(line, cells[representative_column], cluster)
         return found.finish(ClusterFileKind.TABLE)
     if len(titles) != 2:
-        raise InputError(f"{source}: line {first[0]} is {quoted(', '.join(titles))}; {_EXPECTED}")
+        raise InputError(f"{source}: line {first[0]} is {quoted(', '.join(first[1]))}; {_EXPECTED}")
     for line, cells in chain([first], rows):
         _check_width(len(cells), 2, line, first[0], source)
         representative, name = cells

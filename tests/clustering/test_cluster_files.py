@@ -72,6 +72,11 @@ def test_singletons_of_treecluster():
     assert clusters(text) == {"-1 (a)": ["a"], "1": ["b;size=7", "sp|P12345|C_HUMAN"], "-1 (c)": ["c"]}
 
 
+@pytest.mark.parametrize("titles", ["Taxon,Cluster", "ID,Cluster", "SequenceName,ClusterNumber"])
+def test_titles_of_other_programs(titles):
+    assert clusters(f"{titles}\na,1\nb;size=7,1\nc,2\n") == {"1": ["a", "b;size=7"], "2": ["c"]}
+
+
 def test_records_in_no_cluster():
     found = read(PAIRS)
     assert [IDS[r] for r in found.missing_records] == ["b;size=7", "a_record_with_a_long_name_1", "another_record_with_a_long_name"]
