@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,7 +26,7 @@ from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import WHOLE_PERCENT_NOTE, NumberedRow, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.paths import STDIO, open_file, open_input
 from gpualign.core.files.phylip_matrix import is_record_count, read_phylip_matrix
-from gpualign.core.files.square_matrices import are_whole, is_symmetric, may_be_percent_identities, without_rounding_errors
+from gpualign.core.files.square_matrices import are_whole, is_symmetric, may_be_percent_identities, parse_number, without_rounding_errors
 from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import are_changed_by_r, refuse_control_characters
 
@@ -205,8 +205,8 @@ def _read_companion_ids(path: Path, values: Matrix) -> tuple[list[str] | None, l
 
 def _matrix_from_npz(arrays: dict[str, Matrix], source: str) -> _UncheckedMatrix:
     names = [name for name in arrays if name not in _OTHER_ARRAY_NAMES]
-    if {"indices", "indptr"} <= set(names):
-        raise InputError(f"{source}: a sparse matrix (csr) lacks pairs; write a full one; cluster and tree also read a list, with --edges")
+    if {"indices", "indptr"} <= set(names) or {"format", "shape"} <= set(names):  # of scipy
+        raise InputError(f"{source}: a sparse matrix lacks pairs; write a full one; cluster and tree also read a list, with --edges")
     if len(names) != 1:
         raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; expected one matrix")
 
@@ -242,6 +242,8 @@ def _matrix_from_text_file(raw: bytes, path: str, source: str) -> _UncheckedMatr
         contents = _parse_with_comments(text, source, None if ids is None else len(ids))
     except InputError:
         _refuse_other_layouts(start, source)
+        if kind is None and _begins_list(start, source):
+            kind = FileKind.PAIRS
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # parsed first because an id may begin like a file of another kind
             _reject_file_kind(kind, source, name)
         raise
@@ -266,6 +268,15 @@ def _refuse_other_layouts(start: bytes, source: str) -> None:
                 f"{source} is {name}; compute a matrix from the alignment, with gpualign dist or nw, or write a table whose first line and"
                 " first column are the ids"
             )
+
+
+def _begins_list(start: bytes, source: str) -> bool:
+    """Return whether the first two rows are lines of a list without a header, each two words and a number."""
+    rows = [cells for _, cells in islice(open_delimited(io.BytesIO(start), source).rows(), 2)]
+    return all(
+        len(cells) >= 3 and all(cell and parse_number(cell) is None for cell in cells[:2]) and parse_number(cells[2]) is not None
+        for cells in rows
+    )
 
 
 def _parse_with_comments(text: bytes, source: str, count: int | None) -> TextMatrix:
@@ -352,6 +363,8 @@ def _reject_file_kind(kind: FileKind, source: str, name: str) -> NoReturn:
             f" gpualign tree --edges {name} --method mst makes a spanning tree, gpualign plot --edges {name} --network draws it, and"
             f" gpualign cluster --edges {name} clusters"
         )
+    if kind is FileKind.NUMPY:
+        raise InputError(f"{source} is {kind.value} in a compressed file; decompress it first")
     if kind is FileKind.NEWICK:
         raise InputError(f"{source} is a tree; expected a matrix; gpualign plot MATRIX --tree {name} draws both")
     raise InputError(f"{source} is {kind.value}; expected a matrix: .npy, .npz, a text table or PHYLIP")

@@ -53,16 +53,16 @@ def read_precomputed(
             warn(f"{input_name(edges)}: {CUT_NOTE}")
         return listed.pairs, listed.are_identities
     assert distances is not None
-    stored = read_matrix(distances)
+    stored, source = read_matrix(distances), input_name(distances)
     for note in stored.notes:
-        warn(f"{input_name(distances)}: {note}")
-    check_ids(stored.row_ids, distances)
+        warn(f"{source}: {note}")
+    check_ids(stored.row_ids, source)
     if not stored.one_set:
-        raise InputError(f"{distances}: {_describe_two_sets(stored)}; expected distances within one set")
-    kind = _kind_of_values(stored, distances, edit)
+        raise InputError(f"{source}: {_describe_two_sets(stored)}; expected distances within one set")
+    kind = _kind_of_values(stored, source, edit)
     if wants_identities and kind == "distance" and stored.values.ndim == 1 and stored.value_name is None:
         raise InputError(
-            f"{distances}: has no diagonal, so its values are taken for distances; if they are identities, write the square with its"
+            f"{source}: has no diagonal, so its values are taken for distances; if they are identities, write the square with its"
             f" diagonal of 1, or .npz with an array called identity; otherwise give {parameter('max_distance')}"
         )
     values = stored.values
@@ -72,15 +72,15 @@ def read_precomputed(
         i, j = divmod(place, count) if values.ndim == 2 else next(itertools.islice(itertools.combinations(range(count), 2), place, None))
         expected = "identities from 0 to 1" if kind == "identity" else "distances that are finite and not negative"
         found = f"{values.flat[place]:g} for {quoted(stored.row_ids[i])} and {quoted(stored.row_ids[j])}"
-        raise InputError(f"{distances}: expected {expected}, found {found}; write nan if the pair has no distance")
+        raise InputError(f"{source}: expected {expected}, found {found}; write nan if the pair has no distance")
     rows = stored.row_ids
     if ids is not None and (changed := match_changed_ids(rows, ids)):
-        warn(describe_changed_ids(changed, distances))
+        warn(describe_changed_ids(changed, source))
         rows = [changed.get(name, name) for name in rows]
     if ids is not None and set(ids) != set(rows):
         other = sorted(set(ids) ^ set(rows))[0]
         raise InputError(
-            f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both must have the same records"
+            f"{source}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both must have the same records"
         )
     return MatrixOfPairs(rows, values), kind == "identity"
 
@@ -168,12 +168,12 @@ def _describe_two_sets(stored: StoredMatrix) -> str:
     if rows != columns and sorted(rows) == sorted(columns):
         return "rows and columns are in different orders"
     if rows != columns:
-        counts = f"the rows are {len(rows):,} records and the columns {len(columns):,} other records"
+        counts = f"{format_count(len(rows), 'row')} and {format_count(len(columns), 'column')}"
         for where, some, others in (("columns", columns, rows), ("rows", rows, columns)):
             known = set(others)
             alone = next((name for name in some if name not in known), None)
             if alone is not None:
-                return f"{counts}, as {quoted(alone)} is only in the {where}"
+                return f"{counts}, and {quoted(alone)} is only in the {where}"
         return counts
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
     there, back = different_numbers(values[i, j], values[j, i])

@@ -89,6 +89,8 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
         ("[&R] (a:1,\nb:2);\n", "is a tree; expected a matrix"),
         (">a\nACGT\n", "is FASTA; make a matrix first"),
         ('"query";"target";"distance"\n1;2;7\n', "is a list of pairs; expected a matrix"),
+        ("a\ta\t0\na\tb\t7\nb\ta\t7\nb\tb\t0\n", "is a list of pairs; expected a matrix"),
+        ("a.fa,b.fa,0.01,0,900/1000\na.fa,c.fa,0.02,0,800/1000\n", "is a list of pairs; expected a matrix"),
     ],
 )
 def test_refusals(tmp_path, monkeypatch, text, reason):
@@ -321,3 +323,18 @@ def test_the_commands_number_records_without_ids(tmp_path, command):
     done = gpualign(*words, cwd=tmp_path)
     assert b"m.mdist: no ids in it or beside it; records are numbered from 1" in done.stderr
     assert b"0.38" not in done.stdout.split(b"\n")[0]
+
+
+def test_arrays_that_are_packed_or_sparse(tmp_path):
+    np.save(tmp_path / "m.npy", np.zeros((3, 3)))
+    (tmp_path / "m.npy.gz").write_bytes(gzip.compress((tmp_path / "m.npy").read_bytes()))
+    with pytest.raises(InputError, match=r"m\.npy\.gz is a NumPy matrix in a compressed file; decompress it first"):
+        read_matrix(str(tmp_path / "m.npy.gz"))
+    np.savez(tmp_path / "coo.npz", row=[0], col=[1], format=b"coo", shape=[3, 3], data=[7])  # as scipy writes it
+    with pytest.raises(InputError, match=r"coo\.npz: a sparse matrix lacks pairs"):
+        read_matrix(str(tmp_path / "coo.npz"))
+
+
+def test_a_matrix_of_standard_input_is_named_so():
+    done = gpualign("tree", "-", stdin=b"\ta\tb\na\t0\t5\n", check=False)
+    assert b"error: standard input: 1 row and 2 columns, and 'b' is only in the columns; expected distances within one set" in done.stderr

@@ -399,7 +399,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["--edges", "near.tsv"], "unlike --method mst, --method nj needs the distances of all pairs, and "),
         (["d.npz", "-o", "x.png"], "to draw it use gpualign plot MATRIX --tree FILE -o x.png"),
         (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
-        (["csr.npz"], "csr.npz: a sparse matrix (csr) lacks pairs"),
+        (["csr.npz"], "csr.npz: a sparse matrix lacks pairs"),
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
         (["d.npz", "--leaves"], "--leaves is for --method mst as Newick; other trees have no records inside"),
         (["d.npz", "--leaves", "--method", "mst", "-o", "x.tsv"], "--leaves is for --method mst as Newick; a table has no leaves"),
