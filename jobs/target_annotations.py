@@ -20,6 +20,7 @@ from gpualign.core.results.columns import annotation_names
 from gpualign.core.sequences.annotations import TITLE_KEYS, AnnotationColumn, annotations_from_titles
 from gpualign.core.sequences.ids import is_id_title
 from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.table_comments import without_comments
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs
 from gpualign.jobs.target_selection import Condition
@@ -75,7 +76,7 @@ def read_annotation_table(path: str, needed: Collection[str]) -> AnnotationTable
     Raises an `InputError` that names the line if the table is invalid.
     """
     with open_input(path) as (stream, source):
-        table = open_delimited(open_decompressed(stream, source)[1], source)
+        table = open_delimited(without_comments(open_decompressed(stream, source)[1], source), source)
         rows = table.rows()
         number, (first_title, *titles) = next(rows, (0, [""]))
         if not number:

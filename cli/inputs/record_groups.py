@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from gpualign.core.files.square_matrices import parse_number
 from gpualign.core.sequences.ids import is_id_title, match_changed_ids, may_be_id_title, refuse_control_characters
 from gpualign.core.sequences.receptor_titles import ID_TITLE
 from gpualign.core.sequences.record_tables import has_receptor_titles
+from gpualign.core.sequences.table_comments import without_comments
 from gpualign.jobs.plotting.quantities import Quantity, parse_days, parse_quantity
 from gpualign.jobs.record_groups import Grouping, group_pairs, make_grouping, match_ids, match_order
 
@@ -118,7 +118,7 @@ def _read_table(
 ) -> _RecordTable:
     """Read the columns `columns` of a table; None: all columns."""
     with open_input(path) as (stream, source):
-        text = _without_comments(open_decompressed(stream, source)[1], set(ids), source)
+        text = without_comments(open_decompressed(stream, source)[1], source, set(ids))
         lines = [row for row in open_delimited(text, source).rows() if any(row[1])]
     if not lines:
         raise InputError(f"{source}: empty; expected a table with an id and a group per line")
@@ -152,34 +152,6 @@ def _read_table(
     changed = match_ids(list(records), ids, source, ids_source, warn)
     records = {changed.get(name, name): row for name, row in records.items()}
     return _RecordTable([titles[k] for k in places], {name: cells for name, (_, cells) in records.items()})
-
-
-def _without_comments(lines: Iterator[bytes], known: set[str], source: str) -> Iterator[bytes]:
-    """Return the lines of a table, with empty ones instead of the comments above it. known: ids of the records, which may begin with #."""
-    above: list[bytes] = []
-    for line in lines:
-        above.append(line)
-        if not _may_be_comment(line):
-            break
-    marked = list(itertools.takewhile(_may_be_comment, above))
-    if any(_first_row(line, source)[0] in known for line in marked):
-        return itertools.chain(above, lines)
-    title = _first_row(b"".join(above[len(marked) :]), source)[0]
-    if title in known or not may_be_id_title(title):  # the last may be the header
-        last = _first_row(b"".join(above[-2:]), source)
-        if len(last) > 1 or " " not in last[0]:
-            marked = marked[:-1]
-    return itertools.chain([b"\n"] * len(marked), above[len(marked) :], lines)
-
-
-def _may_be_comment(line: bytes) -> bool:
-    text = line.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return not text or text.startswith(b"#")
-
-
-def _first_row(text: bytes, source: str) -> list[str]:
-    """Return the cells of the first row of a text, at least one."""
-    return next(open_delimited(iter(text.splitlines(keepends=True)), source).rows(), (0, [""]))[1]
 
 
 def _begins_with_row_numbers(rows: Sequence[Sequence[str]], known: set[str]) -> bool:

@@ -14,6 +14,7 @@ from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.decompression import open_decompressed
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
+from gpualign.core.sequences.table_comments import without_comments
 
 _ID_TITLES = ("id", "sequence_id", "sequencename", "taxon")
 _CLUSTER_TITLES = ("cluster", "clone_id", "clusternumber")
@@ -189,7 +190,7 @@ def _read_clstr(lines: Iterator[tuple[int, str]], source: str) -> ListedClusters
 
 def _read_table(stream: BinaryIO, source: str) -> ListedClusters:
     """Read a table with titles, or two columns without them."""
-    rows = open_delimited(stream, source).rows()
+    rows = open_delimited(without_comments(stream, source), source).rows()
     first = next(rows, None)
     if first is None:
         raise InputError(f"{source}: empty file; {_EXPECTED}")

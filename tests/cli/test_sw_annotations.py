@@ -117,6 +117,8 @@ def test_columns_of_a_table(folder):
         '"","id","kind","note"\n"1","b","x","of b"\n"2","a","y","of a"\n',  # R's write.csv
         ",id,kind,note\n0,b,x,of b\n1,a,y,of a\n",  # pandas
         "Unnamed: 0\tid\tkind\tnote\n0\tb\tx\tof b\n1\ta\ty\tof a\n",
+        "# of x\n# in 2026\nid\tkind\tnote\nb\tx\tof b\na\ty\tof a\n",
+        "# of x, y\nEntry,kind,note\nb,x,of b\na,y,of a\n",
     ],
 )
 def test_names_and_numbers_of_rows(tmp_path, table):

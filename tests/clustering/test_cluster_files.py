@@ -77,6 +77,21 @@ def test_titles_of_other_programs(titles):
     assert clusters(f"{titles}\na,1\nb;size=7,1\nc,2\n") == {"1": ["a", "b;size=7"], "2": ["c"]}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# made by x, y\nid,cluster\na,1\nc,2\n", {"1": ["a"], "2": ["c"]}),
+        ("# made by x\nc\tc\nc\ta\n", {"c": ["c", "a"]}),
+        ("#1\t#1\n#1\t#2\na\ta\n", {"#1": ["#1", "#2"], "a": ["a"]}),  # no comments
+        ("#1\t#1\n#1\t#2\n", {"#1": ["#1", "#2"]}),
+        ("#1\t#1\n#1\t#2\n\na\ta\n", {"#1": ["#1", "#2"], "a": ["a"]}),
+        ("#1 x\t#1 x\n#1 x\t#2 y\na\ta\n", {"#1 x": ["#1", "#2"], "a": ["a"]}),
+    ],
+)
+def test_comments_above_clusters(text, expected):
+    assert clusters(text, [*IDS, "#1", "#2"]) == expected
+
+
 def test_records_in_no_cluster():
     found = read(PAIRS)
     assert [IDS[r] for r in found.missing_records] == ["b;size=7", "a_record_with_a_long_name_1", "another_record_with_a_long_name"]

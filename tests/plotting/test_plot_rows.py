@@ -64,6 +64,8 @@ def drawn(heatmap, rows, **style):
         ("# made by x\n\n# in 2026\nstrain\tward\na\tx\nd\ty\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
         ("# made by x\n#id\tward\na\tx\nd\ty\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
         ("# made by x\na\tx\nd\ty\n", [("group", ["x", "y"], [0, -1, -1, 1])]),
+        ("#made\n#id\tward\na\tx\nd\ty\n", [("ward", ["x", "y"], [0, -1, -1, 1])]),
+        ("# made by x, y\nd,y\na,x\n", [("group", ["y", "x"], [1, -1, -1, 0])]),
         ("#ward\na\tx\nd\ty\n", [("#ward", ["x", "y"], [0, -1, -1, 1])]),  # R writes no title above row names
         ('a\t"\nb\tx\n', [("group", ['"', "x"], [0, 1, -1, -1])]),
         (b"\xef\xbb\xbfa\t\xff\n", [("group", ["\udcff"], [0, -1, -1, -1])]),
