@@ -24,9 +24,9 @@ def without_comments(lines: Iterator[bytes], source: str, known: Collection[str]
     if len(marked) == len(above) or any(_first_row(line, source)[0] in known for line in marked):
         return chain(above, lines)
     table = b"".join(above[len(marked) :])
-    count = len(marked)  # of comments
-    if not _begins_with_title(table, source, known):
-        rows = [_first_row(line + table, source) for line in marked]
+    rows = [_first_row(line + table, source) if line.strip() else [""] for line in marked]
+    count = len(rows)  # of comments
+    if not (_begins_with_title(table, source, known) and all(len(row) == 1 or _is_sentence(row) for row in rows)):
         has_header = rows and bool(name := rows[-1][0].lstrip("# ")) and may_be_id_title(name)
         count = count - 1 if has_header else sum(1 for _ in takewhile(_is_sentence, rows))
     return chain([b"\n"] * count, above[count:], lines)
@@ -40,7 +40,7 @@ def _begins_with_title(table: bytes, source: str, known: Collection[str]) -> boo
 def _is_sentence(row: list[str]) -> bool:
     """Return whether a row that begins with # is a comment for certain. R writes a header of one title above rows with names."""
     text, *others = row
-    return not text or (not others and " " in text) or (text.startswith("# ") and " " in text.lstrip("# "))
+    return not text or (not any(others) and " " in text) or (text.startswith("# ") and " " in text.lstrip("# "))
 
 
 def _may_be_comment(line: bytes) -> bool:

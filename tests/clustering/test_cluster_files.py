@@ -85,11 +85,13 @@ def test_titles_of_other_programs(titles):
         ("#1\t#1\n#1\t#2\na\ta\n", {"#1": ["#1", "#2"], "a": ["a"]}),  # no comments
         ("#1\t#1\n#1\t#2\n", {"#1": ["#1", "#2"]}),
         ("#1\t#1\n#1\t#2\n\na\ta\n", {"#1": ["#1", "#2"], "a": ["a"]}),
+        ("#1\t#1\n#1\t#2\nb_id\tb_id\n", {"#1": ["#1", "#2"], "b_id": ["b_id"]}),
+        ("# made,\n# by,\nid,cluster\na,1\n", {"1": ["a"]}),
         ("#1 x\t#1 x\n#1 x\t#2 y\na\ta\n", {"#1 x": ["#1", "#2"], "a": ["a"]}),
     ],
 )
 def test_comments_above_clusters(text, expected):
-    assert clusters(text, [*IDS, "#1", "#2"]) == expected
+    assert clusters(text, [*IDS, "#1", "#2", "b_id"]) == expected
 
 
 def test_records_in_no_cluster():
