@@ -25,7 +25,7 @@ from gpualign.core.files.matrix_text import NumberedRow, read_matrix_rows
 from gpualign.core.files.paths import open_input
 from gpualign.core.files.row_numbers import INDEX_TITLES
 from gpualign.core.files.square_matrices import LOWEST_IDENTITY, are_whole, may_be_percent_identities, number_advice, parse_number
-from gpualign.core.files.watched_stream import watch_line_end
+from gpualign.core.files.watched_stream import CUT_NOTE, watch_line_end
 from gpualign.core.sequences.ids import refuse_control_characters
 
 _ID_TITLES = ("query", "target")
@@ -35,6 +35,10 @@ _EXTRA_CELLS_PATTERN = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 
 _MAX_EXAMINED_ROWS = 20
 """Number of rows used to recognise the layout of a list."""
+
+_WHOLE_PERCENT_NOTE = (
+    "its whole numbers from 70 to 100, without a title, are taken for distances; if they are percent identities, write 100 - value"
+)
 
 _ROUNDING_TOLERANCE = 1e-6
 """Maximum accepted difference from 0 and 1 at the ends of their range, and from 0 of a record's distance from itself: programs compute in
@@ -51,12 +55,12 @@ class PairList:
 
     pairs: pairs and values
     are_identities: whether the values are identities, not distances
-    may_be_cut: whether the list came from a pipe and its last line has no line end
+    notes: assumptions made when reading the list, and whether its end may be missing
     """
 
     pairs: ListedPairs
     are_identities: bool
-    may_be_cut: bool
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -108,21 +112,24 @@ def read_pair_list(
         elif head and len(head[0][1]) == len(first[1]) + 1:
             columns = _skip_row_names(columns, head, first, source)
         pairs = _parse_pairs(itertools.chain(head, rows), columns, first[1] if columns.has_header else None, ids, source, storage)
-        if not columns.has_header:
-            _refuse_percent_identities(pairs, source)
-    return PairList(pairs, columns.value_title == "identity", watched is not None and not watched.at_line_end)
+        may_be_percents = not columns.has_header and _may_be_percent_identities(pairs, source)
+    may_be_cut = watched is not None and not watched.at_line_end
+    notes = [*([_WHOLE_PERCENT_NOTE] if may_be_percents else []), *([CUT_NOTE] if may_be_cut else [])]
+    return PairList(pairs, columns.value_title == "identity", notes)
 
 
-def _refuse_percent_identities(pairs: ListedPairs, source: str) -> None:
-    """Raise `InputError` if values without a title may be percent identities: fractions, all of them from 1 to 100."""
-    found = pairs.value_range
-    if found is None or not may_be_percent_identities(np.array(found), LOWEST_IDENTITY):
-        return
-    if not all(are_whole(values) for _, _, values in pairs.chunks()):
+def _may_be_percent_identities(pairs: ListedPairs, source: str) -> bool:
+    """Return whether whole numbers without a title, which are taken for distances, may be percent identities. Raises `InputError` if
+    fractions may be: those from 1 to 100."""
+    bounds = np.array(pairs.value_range or ())
+    if all(are_whole(values) for _, _, values in pairs.chunks()):
+        return may_be_percent_identities(bounds)
+    if may_be_percent_identities(bounds, LOWEST_IDENTITY):
         raise InputError(
             f"{source}: fractions from 1 to 100 without a title may be percent identities (BLAST, fastANI); write 100 - value if they are,"
             " and in any case a header: query, target, distance"
         )
+    return False
 
 
 def _without_comments(lines: Iterator[bytes], source: str) -> Iterator[bytes]:

@@ -16,7 +16,6 @@ from gpualign.core.common.errors import InputError, different_numbers, parameter
 from gpualign.core.common.units import format_count
 from gpualign.core.files.paths import input_name
 from gpualign.core.files.square_matrices import may_be_percent_identities
-from gpualign.core.files.watched_stream import CUT_NOTE
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.jobs.cluster_distances import PrecomputedDistances
 from gpualign.jobs.plotting.heatmap import guess_kind
@@ -49,8 +48,8 @@ def read_precomputed(
     """
     if edges is not None:
         listed = read_pair_list(edges, edit, wants_identities, ids, storage)
-        if listed.may_be_cut:
-            warn(f"{input_name(edges)}: {CUT_NOTE}")
+        for note in listed.notes:
+            warn(f"{input_name(edges)}: {note}")
         return listed.pairs, listed.are_identities
     assert distances is not None
     stored, source = read_matrix(distances), input_name(distances)

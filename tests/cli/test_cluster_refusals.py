@@ -243,3 +243,12 @@ def test_ids_that_do_not_fit(tmp_path, monkeypatch, ids, words, message):
     (tmp_path / "ids").write_text(ids)
     with pytest.raises(InputError, match=message):
         gpualign_here("cluster", *words, "--max-distance", "2", "--ids", "ids")
+
+
+def test_whole_numbers_that_may_be_percent_identities_are_told(tmp_path):
+    note = (
+        "x: its whole numbers from 70 to 100, without a title, are taken for distances; if they are percent identities, write 100 - value"
+    )
+    for text, expected in (("a\tb\t100.000\na\tc\t97\n", True), ("a\tb\t100\na\tc\t12\n", False), ("a\ta\t0\n", False)):
+        (tmp_path / "x").write_text(text)
+        assert (note in gpualign_here("tree", "--edges", tmp_path / "x", "--method", "mst")[1]) == expected
