@@ -87,6 +87,8 @@ def tree(
     as_table = path is not None and path.name.lower().endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
         raise InputError(f"-o {output}: only --method mst has a table of edges; a Newick file may be called .nwk")
+    if path is not None and path.name.lower().endswith((".csv", ".csv.gz")):
+        raise InputError(f"-o {output}: tree writes Newick, or with --method mst and FILE.tsv a table of edges")
     if leaves and (method != "mst" or as_table):
         reason = "a table has no leaves" if as_table else "other trees have no records inside"
         raise InputError(f"--leaves is for --method mst as Newick; {reason}")

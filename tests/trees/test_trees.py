@@ -401,6 +401,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
         (["csr.npz"], "csr.npz: a sparse matrix lacks pairs"),
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
+        (["d.npz", "--method", "mst", "-o", "x.csv"], "tree writes Newick, or with --method mst and FILE.tsv a table of edges"),
         (["d.npz", "--leaves"], "--leaves is for --method mst as Newick; other trees have no records inside"),
         (["d.npz", "--leaves", "--method", "mst", "-o", "x.tsv"], "--leaves is for --method mst as Newick; a table has no leaves"),
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
