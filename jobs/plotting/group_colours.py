@@ -95,7 +95,8 @@ def _round_ticks(quantity: Quantity) -> list[tuple[float, str]]:
     known = quantity.values[~np.isnan(quantity.values)]
     low, high = float(known.min()), float(known.max())
     locator = MaxNLocator(nbins=3, steps=[1, 2, 2.5, 5, 10], integer=bool((known == np.rint(known)).all()), min_n_ticks=2)
-    inside = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+    unit = 10.0 if np.isinf(high - low) else 1.0  # of values so far apart that their difference is no number
+    inside = [float(tick) * unit for tick in locator.tick_values(low / unit, high / unit) if low / unit <= tick <= high / unit]
     # Years have no comma.
     return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]
 

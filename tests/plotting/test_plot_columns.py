@@ -304,3 +304,9 @@ def test_refusals(folder, arguments, reason):
     assert reason in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert not (folder / "x.svg").exists()
+
+
+def test_numbers_too_far_apart_for_a_difference_have_ticks():
+    ticks = gradient_strip(parse_quantity("x", ["1e308", "-1.7e308", "0"]), "Blues").gradient.ticks
+    assert 2 <= len(ticks) <= 4
+    assert all(-1.7e308 <= place <= 1e308 for place, _ in ticks)
