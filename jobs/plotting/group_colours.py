@@ -77,7 +77,8 @@ def gradient_strip(quantity: Quantity, name: str) -> ColourStrip:
 
     colours = [to_hex(colour) for colour in colormaps[name](np.linspace(_PALEST_FRACTION, 1, 256))]
     low, high = float(np.nanmin(quantity.values)), float(np.nanmax(quantity.values))
-    places = (quantity.values / 2 - low / 2) / (high / 2 - low / 2) * (len(colours) - 1)  # halves, whose difference is finite
+    unit = 2 if np.isinf(high - low) else 1  # halves have a finite difference
+    places = (quantity.values / unit - low / unit) / (high / unit - low / unit) * (len(colours) - 1)
     rows = [None if np.isnan(place) else colours[round(place)] for place in places.tolist()]
     return ColourStrip(
         quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.are_dates else _round_ticks(quantity))
@@ -95,7 +96,7 @@ def _round_ticks(quantity: Quantity) -> list[tuple[float, str]]:
     known = quantity.values[~np.isnan(quantity.values)]
     low, high = float(known.min()), float(known.max())
     locator = MaxNLocator(nbins=3, steps=[1, 2, 2.5, 5, 10], integer=bool((known == np.rint(known)).all()), min_n_ticks=2)
-    unit = 10.0 if np.isinf(high - low) else 1.0  # of values so far apart that their difference is no number
+    unit = 1000.0 if np.isinf(high - low) else 1.0  # of values so far apart that their difference is no number
     inside = [float(tick) * unit for tick in locator.tick_values(low / unit, high / unit) if low / unit <= tick <= high / unit]
     # Years have no comma.
     return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]

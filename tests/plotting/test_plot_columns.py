@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from command import gpualign
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
@@ -183,6 +183,8 @@ values = st.lists(st.floats(-1e300, 1e300) | st.integers(1900, 2100), min_size=2
 
 
 @given(values)
+@example([0.0, 5e-324])
+@example([-1.7e308, 0.0, 1.7e308])
 def test_colours_are_in_the_order_of_the_numbers(numbers):
     cells = [*map(repr, numbers), ""]
     quantity = parse_quantity("x", cells)
