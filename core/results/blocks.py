@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gpualign.core.alignment.ambiguity import AmbiguityCounts
     from gpualign.core.alignment.pair_list import NearPairs
 
-
 T = TypeVar("T", bound=np.generic)
 
 PairIndex: TypeAlias = tuple[int, ...]
