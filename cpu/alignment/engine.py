@@ -15,6 +15,7 @@ from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignment
 from gpualign.core.common.arrays import Codes, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError, TooLittleMemory, parameter
+from gpualign.core.common.units import format_count
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.execution.worker_pool import WorkerHandle, run_workers
 from gpualign.core.planning.memory_budget import Budget
@@ -185,9 +186,10 @@ class CpuEngine:
         while (needed_bytes := needed_scratch(threads)) > available_bytes and threads > 1 and not self._threads_requested:
             threads -= 1
         if needed_bytes > available_bytes:
+            need = "needs" if threads == 1 else "need"
             raise TooLittleMemory(
-                f"the memory budget is too small: {threads} threads {work_description} need {needed_bytes:,} bytes of scratch, "
-                f"{available_bytes:,} are left",
+                f"the memory budget is too small: {format_count(threads, 'thread')} {work_description} {need} "
+                f"{needed_bytes:,} bytes of scratch, {available_bytes:,} are left",
                 needed_bytes,
                 SCRATCH_MEMORY_ADVICE,
             )

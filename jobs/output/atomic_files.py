@@ -240,6 +240,8 @@ class OutputFiles(ScratchFiles):
                 if final is None:
                     part.unlink(missing_ok=True)
                 else:
+                    with suppress(OSError):  # a file that is replaced keeps its permissions
+                        os.chmod(part, stat.S_IMODE(final.stat().st_mode))
                     os.replace(part, final)
 
     def _finish_journal(self, folders: Iterable[Path]) -> None:

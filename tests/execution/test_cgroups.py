@@ -154,7 +154,7 @@ def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, 
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        (("nw", "--memory", "60K"), "threads on targets of up to 86 letters need .* bytes of scratch"),
+        (("nw", "--memory", "60K"), "(1 thread|[0-9]+ threads) on targets of up to 86 letters needs? .* bytes of scratch"),
         (("nw", "--memory", "60K", "--edit", "--max-distance", "3"), "records as bits need"),
         (("sw", "--memory", "60K"), "the sequences alone take"),
         (("dist", "--memory", "60K"), "the calls alone take"),

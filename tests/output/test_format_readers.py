@@ -83,6 +83,15 @@ def test_output_obeys_the_umask(tmp_path):
     assert (tmp_path / "x.tsv").stat().st_mode & 0o777 == 0o640
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    """Results that are private stay so when they are computed again."""
+    (output := tmp_path / "x.tsv").write_text("old")
+    output.chmod(0o600)
+    gpualign("nw", ONE, "-o", output)
+    assert output.read_text() != "old"
+    assert output.stat().st_mode & 0o777 == 0o600
+
+
 def test_an_existing_file_is_replaced_only_by_a_complete_one(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("old")
