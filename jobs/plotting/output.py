@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
 from gpualign.core.common.suggestions import did_you_mean
+from gpualign.jobs.output.atomic_files import check_writable, translate_output_errors
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
 from gpualign.jobs.plotting.heatmap import DrawnOrder, Heatmap, colour_scale, input_order, order_by_tree, sorted_order, tree_order
 
@@ -78,7 +78,7 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
     """Check the output path of a plot before any work is done, and return the file to draw. no_matrix_reason: why the run will have no
     matrix; None: it will have one.
 
-    Raises `InputError` if the plot cannot be drawn, `RunError` if a library is missing or the folder is not writable.
+    Raises `InputError` if the plot cannot be drawn, `RunError` if a library is missing or the file cannot be written.
     """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
@@ -87,8 +87,8 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
         raise InputError(f"{output}: expected a name that ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if no_matrix_reason is not None:
         raise InputError(f"{parameter('plot')} draws every pair; it cannot be combined with {no_matrix_reason}")
-    if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-        raise RunError(f"cannot write {path}: {path.parent} is not a writable folder")
+    with translate_output_errors(path):
+        check_writable(path)
     if missing := missing_libraries("matplotlib", "scipy"):
         raise RunError(f"drawing needs {missing}: pip install 'gpualign[plot]'")
     return PlotFile(path, format)
