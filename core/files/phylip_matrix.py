@@ -48,11 +48,17 @@ def read_phylip_matrix(lines: Sequence[NumberedLine], source: str) -> TextMatrix
     if count == 1 and parse_number(rows[0][1][0]) is not None:
         raise InputError(f"{source}: either one record with the id {quoted(rows[0][1][0])}, or a triangle of values; write a header of ids")
     readings = _interpretations([cells for _, cells in rows], count, names_end_in_numbers=False)
+
+    def strict_readings() -> list[Interpretation]:
+        return _interpretations([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
+
     if any(_has_no_blank_after_id(line) for _, line in lines[1:]):
-        readings += _interpretations([_strict_cells(line) for _, line in lines[1:]], count, names_end_in_numbers=False)
+        readings += strict_readings()
     repeated = next((error for ids, _ in readings if (error := _describe_repeated_id(ids))), None)
-    readings = _distinct_interpretations(readings) or _distinct_interpretations(
-        _interpretations([cells for _, cells in rows], count, names_end_in_numbers=True)
+    readings = (
+        _distinct_interpretations(readings)
+        or _distinct_interpretations(_interpretations([cells for _, cells in rows], count, names_end_in_numbers=True))
+        or _distinct_interpretations(strict_readings())
     )
     if len(readings) > 1:
         shapes = list(dict.fromkeys(square.layout for _, square in readings))

@@ -106,6 +106,8 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
     [
         ("3\nMouse 1\nRat 2 0.5\nHuman 3 0.6 0.7\n", ["Mouse 1", "Rat 2", "Human 3"], [0.5, 0.6, 0.7]),
         ("3\nMouse 1 0.5 0.6\nRat 2 0.7\nHuman 3\n", ["Mouse 1", "Rat 2", "Human 3"], [0.5, 0.6, 0.7]),
+        ("3\nAlpha12345 0 1 2\nBeta 12345 1 0 3\nGamma      2 3 0\n", ["Alpha12345", "Beta 12345", "Gamma"], [1, 2, 3]),
+        ("3\nAlpha12345\nBeta 12345 1\nBeta 123   2 3\n", ["Alpha12345", "Beta 12345", "Beta 123"], [1, 2, 3]),
         ("3\nStrain 1\nStrain 2\t0.1\nStrain 3\t0.2\t0.3\n", ["Strain 1", "Strain 2", "Strain 3"], [0.1, 0.2, 0.3]),
         ("2\nStrain 1 0 1.1\nStrain 2 1.1 0", ["Strain 1", "Strain 2"], [1.1]),
         ('3\n"A" 0 5 9\n"B" 5 0 7\n"C" 9 7 0\n', ["A", "B", "C"], [5, 9, 7]),
