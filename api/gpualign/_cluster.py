@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign._execution_options import LOG, ProgressCallback, ProgressReporter, checked_choice, checked_names, make_resources
 from gpualign._nw import nw_options, pair_thresholds
-from gpualign._results import Matrix, checked_values, text_series
+from gpualign._results import ComparedByContent, Matrix, checked_values, text_series
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import SequencesInput, encode_inputs
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
@@ -37,8 +37,8 @@ _ROUNDING_ERROR = 1e-9
 """Maximum difference, absolute or relative, between the values of a pair in both directions that counts as a rounding error."""
 
 
-@dataclass(frozen=True)
-class Clusters:
+@dataclass(frozen=True, eq=False)
+class Clusters(ComparedByContent):
     """Clusters, numbered from 0 in the order of their first records.
 
     labels: int64[records], cluster number for each record

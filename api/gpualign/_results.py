@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,8 +24,27 @@ ColumnData: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
 """Table columns by name: numeric arrays or lists of text."""
 
 
-@dataclass(frozen=True)
-class Matrix:
+class ComparedByContent:
+    """Base class of results with arrays: two of the same class are equal if all their fields are; NaN equals NaN. They have no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_have_same_content(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))  # type: ignore[arg-type]
+
+
+def _have_same_content(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_have_same_content(one[name], other[name]) for name in one)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    return bool(type(one) is type(other) and one == other)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix(ComparedByContent):
     """One value per pair: values[i][j] is the value for query ids[i] and target target_ids[j].
 
     values: [queries][targets]; int32 or int64 scores and counts, float64 identities and other distances (NaN if undefined); with `out`,
@@ -76,8 +95,8 @@ def checked_values(matrix: Matrix) -> npt.NDArray[Any]:
     return values
 
 
-@dataclass(frozen=True)
-class Pairs:
+@dataclass(frozen=True, eq=False)
+class Pairs(ComparedByContent):
     """Selected pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]. Iterating yields (query id, target id,
     value) for each pair.
 
@@ -138,8 +157,8 @@ class Pairs:
         return f"<Pairs: {len(self):,} of {len(self.ids):,} x {len(self.target_ids):,}>"
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, eq=False)
+class Table(ComparedByContent):
     """Table of pairs, stored by column. `table[name]` is a column; iterating yields each row as a dictionary.
 
     columns: columns by name: numeric arrays or lists of text
@@ -182,7 +201,7 @@ class Table:
         return pa.table(arrays).__arrow_c_stream__(requested_schema)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hits(Table):
     """The hits for one query, best first: a `Table` with one row per hit.
 

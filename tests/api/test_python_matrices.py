@@ -65,3 +65,31 @@ def test_rounding_errors_of_single_precision_are_taken():
     assert gpualign.cluster(matrix(identities, value="identity"), min_identity=0.9).labels.tolist() == [0, 0, 1]
     distances = np.array([[0, -1e-8, 1], [-1e-8, 0, 1], [1, 1, 0]], dtype=np.float32)
     assert gpualign.cluster(matrix(distances), max_distance=0).labels.tolist() == [0, 0, 1]
+
+
+RESULTS = {
+    "matrix": lambda records: gpualign.nw(records),
+    "pairs": lambda records: gpualign.pairs(records, max_distance=0.9),
+    "table": lambda records: next(gpualign.iter_pairs(records)),
+    "hits": lambda records: list(gpualign.sw(records, records, evalue="none")),
+    "clusters": lambda records: gpualign.cluster(records, min_identity=0.7),
+    "distances": lambda records: gpualign.dist([list(record) for record in records], type="calls"),
+}
+
+
+@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+def test_results_are_compared_by_their_content(make):
+    """NumPy's comparison of their arrays would raise an error."""
+    one, same, other = make(["ACGTACGT", "ACGAACGA"]), make(["ACGTACGT", "ACGAACGA"]), make(["ACGTACGT", "ACCAACCA"])
+    assert one == same
+    assert one != other
+    assert one != 1
+
+
+def test_undefined_values_are_equal_and_results_have_no_hash():
+    one, same = (matrix(np.array([[0, np.nan], [np.nan, 0]])) for _ in range(2))
+    assert one == same
+    assert one != matrix(np.zeros((2, 2)))
+    assert one != matrix(one.values, ["a", "b"])
+    with pytest.raises(TypeError, match="unhashable type: 'Matrix'"):
+        hash(one)

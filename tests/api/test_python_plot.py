@@ -180,5 +180,5 @@ def test_refusals(tmp_path, monkeypatch, matrix, arguments, reason):
 
 
 def test_no_such_folder(tmp_path, matrix):
-    with pytest.raises(gpualign.RunError, match="cannot write .*: there is no folder"):
+    with pytest.raises(gpualign.RunError, match=r"cannot write .*: there is no folder"):
         gpualign.plot(matrix, tmp_path / "none" / "x.png")
