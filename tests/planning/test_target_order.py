@@ -5,7 +5,7 @@ from work import edit, sequence_set
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.remote.serialization import TileUnpacker, pack_tile
-from gpualign.core.planning.target_order import order_by_length, ordered_targets, records_between
+from gpualign.core.planning.target_order import RecordRange, order_by_length, ordered_targets, records_between
 from gpualign.core.planning.tile_plan import Band, Pairing, Tile, TileLimits, make_plan
 
 BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).map(sorted)
@@ -41,6 +41,14 @@ def test_sorted_records_keep_their_numbers(lengths):
     for some in (lengths, sorted(lengths), sorted(lengths, reverse=True)):
         expected = sorted(range(len(some)), key=lambda record: (some[record], record))
         assert order_by_length(np.array(some, dtype=np.int64))[:].tolist() == expected
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.slices(25))
+def test_slices_of_a_range_are_those_of_its_numbers(start, count, part):
+    numbers = RecordRange(start, start + count)
+    assert len(numbers) == count
+    assert numbers[part].tolist() == np.arange(start, start + count)[part].tolist()
+    assert numbers[part].dtype == np.int64
 
 
 def test_lengths_beyond_16_bits_are_ordered_too():
