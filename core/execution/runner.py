@@ -77,8 +77,8 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
     tiles, or if the engine estimates that one of them takes longer than `min_seconds`.
 
     min_seconds: minimum time of the measurement, unless all tiles of the band take less
-    max_letters: maximum number of letters in the targets of all tiles, which are read before the measurement; the tiles are then computed
-        again and again. None: tiles from all parts are computed once, which includes reading them
+    max_letters: maximum number of letters in the targets of all tiles, which are computed once before the measurement, so that their
+        targets are in memory, and then again and again. None: tiles from all parts are computed once, which includes reading their targets
     """
     start = time.perf_counter()
     first = max(plan.start, (plan.start + plan.query_stop - plan.band_rows) // 2)
@@ -90,8 +90,9 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
     spread = [tiles[k] for k in sorted(range(len(tiles)), key=lambda number: number * _GOLDEN_RATIO % 1)]
     warm_up, timed = spread[:1], iter(spread)
     if max_letters is not None:
-        warm_up = _tiles_with_letters(plan, spread, max_letters)
-        timed = (replace(tile, number=number) for number, tile in enumerate(cycle(warm_up)))
+        max_cells = min_seconds * plan.cells / prepared.estimated_seconds
+        warm_up = _first_tiles(plan, spread, max_letters, max_cells)
+        timed = _repeated_tiles(warm_up)
     for _ in prepared.run(iter(warm_up)):
         pass  # kernels are compiled now, if they must be
     cells, warm_up_cells, warm_up_seconds, start = 0, 0, 0.0, time.perf_counter()
@@ -100,17 +101,25 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
             cells, seconds = cells + result.tile.cells, time.perf_counter() - start
             if not warm_up_cells and seconds >= _WARM_UP_FRACTION * min_seconds:
                 warm_up_cells, warm_up_seconds = cells, seconds
-            if seconds >= min_seconds:
+            if seconds >= min_seconds or cells >= plan.cells:
                 break
     rate = (cells - warm_up_cells) / (seconds - warm_up_seconds) if cells > warm_up_cells > 0 else cells / seconds
     return planning + seconds + (plan.cells - cells) / rate
 
 
-def _tiles_with_letters(plan: Plan, tiles: list[Tile], max_letters: int) -> list[Tile]:
-    """Return the first tile, and those that follow as long as their targets have at most `max_letters` letters in total."""
+def _first_tiles(plan: Plan, tiles: list[Tile], max_letters: int, max_cells: float) -> list[Tile]:
+    """Return the first tile, and those that follow as long as all of them have at most `max_cells` cells, and their targets at most
+    `max_letters` letters."""
     letters = accumulate(int(plan.target_lengths[tile.targets].sum()) for tile in tiles)
-    count = sum(1 for _ in takewhile(lambda total: total <= max_letters, letters))
+    cells = accumulate(tile.cells for tile in tiles)
+    count = sum(1 for _ in takewhile(lambda sums: sums[0] <= max_letters and sums[1] <= max_cells, zip(letters, cells, strict=True)))
     return tiles[: max(1, count)]
+
+
+def _repeated_tiles(tiles: list[Tile]) -> Iterator[Tile]:
+    """Yield the tiles again and again, each time as a band of its own."""
+    for number, tile in enumerate(cycle(tiles)):
+        yield replace(tile, number=number, band=replace(tile.band, index=number // len(tiles), tile_count=len(tiles)))
 
 
 def measure_cell_rate(

@@ -101,7 +101,7 @@ class Clocked:
 
     estimated_seconds: estimated time for the whole task
     numbers: numbers of the tiles computed, in order
-    runs: targets of the tiles of each run
+    runs: tiles of each run
     """
 
     def __init__(self, clock, rate, start_seconds, first_seconds, estimated_seconds=1.0):
@@ -114,7 +114,7 @@ class Clocked:
         for tile in tiles:
             self.clock[0] += tile.cells / self.rate
             self.numbers.append(tile.number)
-            self.runs[-1].append(tuple(tile.targets))
+            self.runs[-1].append(tile)
             yield SimpleNamespace(tile=tile)
 
 
@@ -152,16 +152,28 @@ def test_a_run_that_is_short_is_measured_whole(rng, clock):
     assert sorted(prepared.numbers[1:]) == list(range(64))
 
 
-@pytest.mark.parametrize(("letters", "count"), [(3 * 5000, 3), (1, 1)])
-def test_targets_of_an_estimate_fit_in_memory(rng, clock, letters, count):
-    """All of them are there before the measurement. Tiles that are computed again have numbers of their own."""
+@pytest.mark.parametrize(("letters", "estimated", "count"), [(3 * 5000, 1.0, 3), (1, 1.0, 1), (1 << 40, 400.0, 2), (1 << 40, 1e-9, 64)])
+def test_targets_of_an_estimate_fit_in_memory(rng, clock, letters, estimated, count):
+    """All of them are there before the measurement, which takes about as long as computing them does. Tiles that are computed again have
+    numbers and bands of their own, so that several devices can share them."""
     plan = tiled_plan(rng, 1, 6400, 1, 250_000)
-    prepared = Clocked(clock, plan.cells / 100, start_seconds=0.3, first_seconds=50)
+    prepared = Clocked(clock, plan.cells / 100, start_seconds=0.3, first_seconds=50, estimated_seconds=estimated)
     assert estimate_seconds(plan, prepared, min_seconds=12.5, max_letters=letters) == pytest.approx(100.3)
     read, timed = prepared.runs
     assert len(read) == count
-    assert timed == (read * 9)[: len(timed)]
-    assert prepared.numbers[count:] == list(range(len(timed)))
+    places = [tuple(tile.targets) for tile in read]
+    assert [tuple(tile.targets) for tile in timed] == (places * 9)[: len(timed)]
+    assert [tile.number for tile in timed] == list(range(len(timed)))
+    assert [tile.band.index for tile in timed] == [number // count for number in range(len(timed))]
+    assert {tile.band.tile_count for tile in timed} == {count}
+
+
+def test_no_more_is_computed_again_than_the_run_has(rng, clock):
+    """The estimate of a short run would be the small difference of long times."""
+    plan = tiled_plan(rng, 1, 6400, 1, 250_000)
+    prepared = Clocked(clock, plan.cells, start_seconds=0.3, first_seconds=50)
+    assert estimate_seconds(plan, prepared, min_seconds=20, max_letters=1 << 40) == pytest.approx(1.3)
+    assert len(prepared.runs[1]) == 64
 
 
 def test_tiles_that_take_long_are_not_computed_for_an_estimate(rng, clock):
