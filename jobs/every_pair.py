@@ -229,9 +229,9 @@ def describe_plan(
     if task.targets.is_mapped and isinstance(prepared, TimedPreparedTask):
         max_letters = None if reading_seconds is None else _MAX_MAPPED_LETTERS
         seconds = estimate_seconds(plan, prepared, _MAPPED_MEASUREMENT_SECONDS, max_letters)
-        if seconds is not None and reading_seconds is not None:
-            seconds = max(seconds, reading_seconds)
     rate = cells / seconds if seconds else measure_cell_rate(task, engine, budget, min_seconds=_MEASUREMENT_SECONDS)
+    if reading_seconds:
+        rate = min(rate, cells / reading_seconds)
     return [
         ("sequences", f"{plan.query_count:,}" if task.targets is task.queries else f"{plan.query_count:,} x {plan.target_count:,}"),
         ("pairs", f"{pairs:,}"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
@@ -232,13 +231,13 @@ class SearchJob:
 
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
-        search, reading_seconds = self.search_plan, None
-        if search.index_check is not None:
-            start = time.perf_counter()
-            search.index_check.finish()
-            if search.index_check.drops_pages:
-                reading_seconds = time.perf_counter() - start
-        return describe_plan(search.plan, search.prepared, self.engine, search.budget, reading_seconds=reading_seconds)
+        search, plan, reading_seconds = self.search_plan, self.search_plan.plan, None
+        if (check := search.index_check) is not None:
+            check.finish()
+            if check.drops_pages:  # the letters are then read for each band of queries
+                bands = plan.band_count // -(-plan.target_count // plan.targets_per_band)
+                reading_seconds = bands * check.seconds
+        return describe_plan(plan, search.prepared, self.engine, search.budget, reading_seconds=reading_seconds)
 
     @property
     def row_work(self) -> WorkPerQuery:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+import time
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
@@ -105,6 +106,7 @@ class IndexCheck:
         self._started = self._checked = 0  # numbers of chunks; all chunks before `_checked` are sound
         self._wanted = ranges.start  # end of the bytes waited for
         self._thread_count = 0
+        self._seconds = self._since = 0.0  # how long threads have run, and when the first of those that run now was started
         self._changed = threading.Condition()
         self._stopped = False
         # Not mapped: the threads of a search map the same pages at the same time, and would wait for each other.
@@ -129,6 +131,12 @@ class IndexCheck:
     def drops_pages(self) -> bool:
         """True if the file does not fit in memory, so that pages are dropped after their use."""
         return self._droppable is not None
+
+    @property
+    def seconds(self) -> float:
+        """Time that reading and checking the file has taken so far, in seconds, without that in which the check was far enough ahead."""
+        with self._changed:
+            return self._seconds + (time.perf_counter() - self._since if self._thread_count else 0.0)
 
     def drop_letters(self, start: int, stop: int) -> None:
         """Drop the pages of letters [start, stop), see `drop_pages`."""
@@ -169,6 +177,8 @@ class IndexCheck:
         """Start threads for the chunks that may be checked now. They end when there are no more, so that none is left waiting. The caller
         holds the lock."""
         # Reading, zlib and NumPy let other threads run.
+        if not self._thread_count:
+            self._since = time.perf_counter()
         for _ in range(min(self._max_threads - self._thread_count, self._chunk_limit - self._started)):
             threading.Thread(target=self._work, name="gpualign-check", daemon=True).start()
             self._thread_count += 1
@@ -190,6 +200,8 @@ class IndexCheck:
                 number = self._started
                 if self._stopped or number >= self._chunk_limit:
                     self._thread_count -= 1
+                    if not self._thread_count:
+                        self._seconds += time.perf_counter() - self._since
                     return
                 self._started += 1
             problem = self._problem_of(number, read)

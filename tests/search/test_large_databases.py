@@ -94,15 +94,26 @@ def test_used_letters_make_room_for_those_that_are_read_next(folder, monkeypatch
 
 
 @pytest.mark.parametrize("free", [70 << 20, 128 << 20])
-def test_the_estimate_of_a_search_that_reads_from_the_disk(folder, monkeypatch, free):
-    """It takes at least as long as the disk, if the index does not stay in memory."""
-    finish = IndexCheck.finish
+@pytest.mark.parametrize(("options", "queries"), [([], 1), (["--resume"], 1), (["--shard", "1/2"], 2), ([], 600)])
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_the_estimate_of_a_search_that_reads_from_the_disk(folder, tmp_path, monkeypatch, free, options, queries, is_measured):
+    """It takes at least as long as the disk, for each band of queries, if the index does not stay in memory. This does not depend on when
+    the index was checked."""
+    scan, chunks = index_check.scan_chunk, []
+    (tmp_path / "q.fa").write_text("".join(f">{k}\nMKVLAWHE\n" for k in range(queries)))
     monkeypatch.setattr(database_index, "free_memory", lambda: free)
-    monkeypatch.setattr(IndexCheck, "finish", lambda check: time.sleep(0.5) or finish(check))
-    monkeypatch.setattr(every_pair, "estimate_seconds", lambda plan, prepared, seconds, max_letters: 0.1 if max_letters else 0.2)
-    report = gpualign_here("sw", folder / "q.fa", folder / "db.gpa", *OPTIONS, "--dry-run")[0].decode()
-    seconds = float(re.search(r"estimate\s+([0-9.]+) s", report)[1])
-    assert seconds == 0.2 if free > 100 << 20 else 0.5 <= seconds < 20
+    monkeypatch.setattr(index_check, "scan_chunk", lambda *words: time.sleep(0.1) or chunks.append(1) or scan(*words))
+    monkeypatch.setattr(every_pair, "estimate_seconds", lambda plan, *_: plan.cells / 1e13 if is_measured else None)
+    monkeypatch.setattr(every_pair, "measure_cell_rate", lambda *_, **others: 1e13)
+    words = [*OPTIONS, *options, "-o", tmp_path / "o.tsv", "--dry-run"]
+    report = gpualign_here("sw", tmp_path / "q.fa", folder / "db.gpa", *words)[0].decode()
+    seconds, bands = (re.search(rf"{word} +.*?([0-9.]+) {unit}", report)[1] for word, unit in (("estimate", "s"), ("tiles", "band")))
+    assert len(chunks) == 6
+    if free > 100 << 20:
+        assert float(seconds) == 0
+    else:
+        assert 0.1 * len(chunks) * int(bands) <= float(seconds) < 20
+    assert int(bands) == (3 if queries == 600 else 1)
 
 
 def test_numbers_per_record_count_as_memory(folder):

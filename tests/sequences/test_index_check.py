@@ -5,6 +5,7 @@ import os
 import threading
 import time
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -203,3 +204,23 @@ def test_the_file_is_closed_with_the_check(file):
     gc.collect()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+def test_the_time_of_a_check_has_no_pauses(file, monkeypatch):
+    """A check that is far enough ahead of a search waits for it."""
+    path, ranges, checksums = file
+    now, scan = [0.0], index_check.scan_chunk
+
+    def slow(*words):
+        now[0] += 1
+        return scan(*words)
+
+    monkeypatch.setattr(index_check, "scan_chunk", slow)
+    monkeypatch.setattr(index_check, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    check = IndexCheck(str(path), ranges, checksums, 19, 2 * CHUNK, max_threads=1)
+    check.wait_for_letters(0)
+    wait_for_threads()
+    assert 0 < check.seconds < 10
+    now[0] += 1000
+    check.finish()
+    assert check.seconds == 10
