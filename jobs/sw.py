@@ -414,7 +414,8 @@ def prepare(
     advice = f"raise {parameter('memory')}" if inputs.one_set or is_indexed else _memory_advice(o)
     left = remaining_memory(replace(masked, queries=frame_sets.queries.sequences), o.resources.memory, held, advice)
     candidates = filter if model is None else filter.candidate_filter()
-    search = replace(plan_search(masked, frame_sets, candidates, engine, left - left // _TRACE_DIVISOR), index_check=inputs.index_check)
+    index_check = inputs.index_check if masked.targets.is_mapped else None  # if targets are in memory, it has been finished
+    search = replace(plan_search(masked, frame_sets, candidates, engine, left - left // _TRACE_DIVISOR), index_check=index_check)
     reporter.detail(describe_work(search.prepared, search.plan))
     return SearchJob(
         task, o, needs_paths, search, filter, model, unmasked_queries, unmasked_targets, engine, left // _TRACE_DIVISOR, reporter

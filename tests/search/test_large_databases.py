@@ -116,6 +116,20 @@ def test_the_estimate_of_a_search_that_reads_from_the_disk(folder, tmp_path, mon
     assert int(bands) == (3 if queries == 600 else 1)
 
 
+@pytest.mark.parametrize("options", [["--targets", "ids.txt"], ["--mask-target", "seg"]])
+def test_targets_in_memory_are_not_those_of_the_file(folder, tmp_path, monkeypatch, options):
+    """Their letters are elsewhere, and need no disk."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.txt").write_text("".join(f"{k}\n" for k in range(500_000)))
+    monkeypatch.setattr(database_index, "free_memory", lambda: 70 << 20)
+    monkeypatch.setattr(IndexCheck, "drop_letters", lambda check, start, stop: pytest.fail("dropped"))
+    monkeypatch.setattr(IndexCheck, "seconds", 1e6)
+    (query := tmp_path / "long.fa").write_text(">long\n" + 20 * "MKVLAWHE" + "\n")
+    assert gpualign_here("sw", query, folder / "db.gpa", *OPTIONS, *options)[0].count(b"\n") == 26
+    report = gpualign_here("sw", query, folder / "db.gpa", *OPTIONS, *options, "--dry-run")[0].decode()
+    assert float(re.search(r"estimate +([0-9.]+) s", report)[1]) < 1e5
+
+
 def test_numbers_per_record_count_as_memory(folder):
     done = gpualign("sw", folder / "q.fa", folder / "db.gpa", "--device", "cpu", "--memory", "20M", check=False)
     assert done.returncode == 1
