@@ -12,7 +12,8 @@ import numpy as np
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet
-from gpualign.core.sequences.database_index import open_index
+from gpualign.core.sequences.database_index import open_unchecked_index
+from gpualign.core.sequences.index_check import IndexCheck
 from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
@@ -53,10 +54,12 @@ def read_translated(
         raw.append(read_set(paths, options if of_side else replace(options, unknown=None), side > 0, reporter, threads))
     masked = should_mask_lower(chain(*raw), options, reporter)
     encoded = [encode_translated_set(one, side, translated_sets, options.alphabet, masked, threads) for side, one in enumerate(raw)]
+    check = None
     if index is not None:
-        encoded.append(_load_database_frames(index, translated_sets, threads))
+        targets, check = _open_database(index, translated_sets, threads)
+        encoded.append(targets)
     report_stop_codons((one for side, one in enumerate(encoded) if alphabet_of_set(side, translated_sets) is PROTEIN), reporter)
-    return make_inputs(encoded, translated_sets, masked)
+    return replace(make_inputs(encoded, translated_sets, masked), index_check=check)
 
 
 def make_inputs(sets: list[SequenceSet], translated_sets: str, is_masked: bool = False) -> Inputs:
@@ -117,14 +120,17 @@ def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet)
     return f"{parameter('translate', translated_sets)} reads the {_SIDE_NAMES[side]} as {alphabet.name}: {hint}"
 
 
-def _load_database_frames(index: str, translated_sets: str, threads: int) -> SequenceSet:
-    targets, alphabet = open_index(index, threads)
+def _open_database(index: str, translated_sets: str, threads: int) -> tuple[SequenceSet, IndexCheck]:
+    """Return (targets, their check). The check is still running only if no letter is needed before the search."""
+    targets, alphabet, check = open_unchecked_index(index, threads)
     expected = alphabet_of_set(1, translated_sets)
     if alphabet is not expected:
         raise InputError(
             f"{index} is an index of {alphabet.name}, and {parameter('translate', translated_sets)} expects targets of {expected.name}"
         )
-    return targets
+    if alphabet is DNA or targets.code_counts[PROTEIN.letters.index("*")]:  # they are translated, or stop codons are reported
+        check.finish()
+    return targets, check
 
 
 @dataclass(frozen=True)

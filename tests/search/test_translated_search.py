@@ -273,6 +273,29 @@ def test_an_index_is_checked_with_the_given_threads(tmp_path, monkeypatch):
     assert [one._max_threads for one in checks] == [1]
 
 
+def test_letters_of_proteins_are_checked_while_others_are_searched(tmp_path, monkeypatch):
+    """Those of an index that are proteins already, unless they are needed before."""
+    gpualign_here("index", "-q", CODED_PROTEINS, "-o", tmp_path / "p.gpa")
+    expected, events = sw("--translate", "query", CODING_GENES, tmp_path / "p.gpa"), []
+    for name in ("finish", "wait_for_letters", "drop_letters"):
+        call = getattr(database_index.IndexCheck, name)
+        monkeypatch.setattr(database_index.IndexCheck, name, lambda *words, name=name, call=call: events.append(name) or call(*words))
+    assert sw("--translate", "query", CODING_GENES, tmp_path / "p.gpa") == expected
+    assert "finish" not in events
+    assert events.count("wait_for_letters") > 1
+    assert sw("--translate", "query", CODING_GENES, tmp_path / "p.gpa", "--mask-target", "seg")
+    assert "finish" in events
+
+
+def test_an_index_of_nucleotides_is_checked_before_it_is_translated(tmp_path):
+    gpualign_here("index", "-q", CODING_GENES, "-o", tmp_path / "n.gpa")
+    content = bytearray((tmp_path / "n.gpa").read_bytes())
+    content[content.rindex(bytes(100)) - 4096] ^= 1
+    (tmp_path / "n.gpa").write_bytes(content)
+    with pytest.raises(InputError, match=r"n\.gpa: the index is damaged"):
+        sw("--translate", "target", CODED_PROTEINS, tmp_path / "n.gpa")
+
+
 def test_what_a_user_says_of_letters_is_done(tmp_path):
     """Letters that look otherwise are what --alphabet says."""
     write(tmp_path / "n.fa", {"a": "RYKMSWBDHVRYKMSWBDHVACG"})
