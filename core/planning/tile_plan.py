@@ -341,7 +341,6 @@ class Plan:
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile that contains a selected pair, band by band."""
-        targets: RecordNumbers
         order = order_by_length(self.target_lengths)
         shared, group = self.limits.worker_count > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group_size
         numbers, left = count(), self.cells if shared else 0
@@ -354,11 +353,9 @@ class Plan:
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells, left)
                 left -= cells * shared
                 continue
-            if group == 0 and 0 < first == self.pairing.first_target(start) and target_stop == self.target_count:
-                remaining = order[:]
-                targets = order = remaining[remaining >= first]  # no later band has earlier ones
-            else:
-                targets = ordered_targets(order, first, target_stop, stop, group)
+            targets = ordered_targets(order, first, target_stop, stop, group)
+            if group == 0 and first == self.pairing.first_target(start) and target_stop == self.target_count:
+                order = targets  # no later band has earlier ones
             cuts = [(a, b, slice(at, to)) for a, b, at, to in self.tile_rectangles(start, stop, targets, left)]
             selected = [(a, b, some, cells) for a, b, some in cuts if (cells := self.selected_cost(a, b, targets[some]))]
             band = Band(start, stop, first, target_stop, index, len(selected), group)
