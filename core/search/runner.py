@@ -9,6 +9,7 @@ hits of later queries wait for a query that is searched again.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -98,14 +99,15 @@ def _checked_tiles(plan: Plan, check: IndexCheck, offsets: Integers) -> Iterator
 
     offsets: where each target begins and ends in the letters
     """
-    read: dict[int, tuple[int, int]] = {}  # letters of the previous tile, by thread
+    read: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)  # letters of previous tiles, by thread
+    max_held = min(plan.limits.worker_count, 2)  # a worker may take a tile that another one asked for, once it has read its previous tile
     for tile in plan.tiles():
-        thread, letters = threading.get_ident(), (int(offsets[tile.targets.min()]), int(offsets[tile.targets.max() + 1]))
-        if thread in read:
-            check.drop_letters(*read[thread])
+        held, letters = read[threading.get_ident()], (int(offsets[tile.targets.min()]), int(offsets[tile.targets.max() + 1]))
+        if len(held) == max_held:
+            check.drop_letters(*held.popleft())
         if not check.wait_for_letters(letters[1], run_is_stopping):
             return
-        read[thread] = letters
+        held.append(letters)
         yield tile
 
 

@@ -7,15 +7,18 @@ import threading
 import time
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
 
 from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
+from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.hit_selection import HitFilter
-from gpualign.core.search.runner import plan_search
+from gpualign.core.search.runner import _checked_tiles, plan_search
 from gpualign.core.sequences import database_index, index_check
 from gpualign.core.sequences.database_index import open_index
 from gpualign.core.sequences.index_check import IndexCheck
@@ -226,3 +229,22 @@ def test_a_search_that_waits_for_the_check_can_be_stopped(tmp_path, rng):
     start = time.monotonic()
     found.close()
     assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_letters_are_not_dropped_while_another_worker_reads_them(rng, refused):
+    """A worker that may not take a tile, because it is too slow, has asked for the tile that a faster one takes instead, and asks for the
+    next one at once."""
+    limits = TileLimits(1 << 20, 1 << 20, 8, 10, 50_000, worker_count=2 if refused else 1)
+    plan = make_plan(np.array([100]), np.full(400, 60), Pairing.ALL, limits)
+    dropped = []
+    check = SimpleNamespace(wait_for_letters=lambda *_: True, drop_letters=lambda *letters: dropped.append(letters))
+    queue = TileQueue(_checked_tiles(plan, check, np.arange(401) * 60), 2, LoadBalancing([1e6, 1e-3], 8))
+    count = 0
+    while (tile := queue.take(0, 0.0)) is not None:
+        if refused:
+            assert queue.take(1, 0.0) is None
+        count += 1
+        assert (60 * tile.targets[0], 60 * (tile.targets[-1] + 1)) not in dropped
+        queue.deliver(0, tile, 0.0)
+    assert count - 2 <= len(dropped) + refused < count
