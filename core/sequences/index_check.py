@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -29,6 +30,10 @@ Bytes = npt.NDArray[np.uint8]
 _STEP_BYTES = 4 << 20
 """Number of bytes that a thread holds in memory. Smaller steps would wait longer for Python's lock than they take: beside a busy thread,
 steps of 1 MiB take twice as long as these."""
+
+_DROPPED_BYTES = 4 << 20
+"""Size of the blocks in which pages are dropped. Systems keep up to 2 MB of adjacent pages together, and drop none of them if only some
+are to be dropped."""
 
 MAX_THREADS = 8
 """Maximum number of threads that compute checksums."""
@@ -100,6 +105,7 @@ class IndexCheck:
         self._max_ahead = max_ahead_bytes
         self._max_threads = min(max_threads, MAX_THREADS, os.cpu_count() or 1)
         self._droppable = droppable
+        self._used: Counter[int] = Counter()  # number of bytes used of each block that is not dropped yet, by its start
         self._chunks = list(ranges.chunks())
         self._problems: dict[int, str | None] = {}  # of chunks that have been scanned, by number
         self._error: Exception | None = None  # of a thread
@@ -143,14 +149,18 @@ class IndexCheck:
         self.drop_pages(self._ranges.codes_start + start, self._ranges.codes_start + stop)
 
     def drop_pages(self, start: int, stop: int) -> None:
-        """Drop the pages of bytes [start, stop), which have been used, from memory if the file does not fit there. They make room for those
-        that are read next; by itself, the system would keep them, because they were used twice. If they are used again, they are read
-        again."""
-        start, stop = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, stop // mmap.PAGESIZE * mmap.PAGESIZE
-        if self._droppable is not None and start < stop:
-            with suppress(OSError, AttributeError):  # sandboxes may refuse advice, and not every system takes it
-                self._droppable.madvise(mmap.MADV_DONTNEED, start, stop - start)
-                os.posix_fadvise(self._descriptor, start, stop - start, os.POSIX_FADV_DONTNEED)
+        """Drop the pages of bytes [start, stop), which have been used, from memory if the file does not fit there: in blocks, each as soon
+        as all of it has been used. They make room for those that are read next; by itself, the system would keep them, because they were
+        used twice. If they are used again, they are read again."""
+        if self._droppable is None:
+            return
+        for block in range(start // _DROPPED_BYTES * _DROPPED_BYTES, stop, _DROPPED_BYTES):
+            self._used[block] += min(stop, block + _DROPPED_BYTES) - max(start, block)
+            if self._used[block] >= _DROPPED_BYTES:
+                del self._used[block]
+                with suppress(OSError, AttributeError):  # sandboxes may refuse advice, and not every system takes it
+                    self._droppable.madvise(mmap.MADV_DONTNEED, block, _DROPPED_BYTES)
+                    os.posix_fadvise(self._descriptor, block, _DROPPED_BYTES, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
         """Ask the threads to end, without waiting for them."""

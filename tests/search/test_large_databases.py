@@ -92,8 +92,9 @@ def test_used_letters_make_room_for_those_that_are_read_next(folder, monkeypatch
     ends = [0, *(stop for _, stop in sorted(used))]
     assert sorted(used) == list(pairwise(ends))
     size = (folder / "db.gpa").stat().st_size
-    assert (sum(stop - start for start, stop in advised) > 0.75 * size) == drops
+    assert (sum(stop - start for start, stop in advised) > 0.5 * size) == drops
     assert all(0 <= start < stop <= size and start % mmap.PAGESIZE == stop % mmap.PAGESIZE == 0 for start, stop in advised)
+    assert len(advised) == len(set(advised))
 
 
 @pytest.mark.parametrize("free", [70 << 20, 128 << 20])
@@ -115,7 +116,7 @@ def test_the_estimate_of_a_search_that_reads_from_the_disk(folder, tmp_path, mon
     if free > 100 << 20:
         assert float(seconds) == 0
     else:
-        assert 0.1 * len(chunks) * int(bands) <= float(seconds) < 20
+        assert 0.1 * len(chunks) * int(bands) - 0.06 <= float(seconds) < 20  # rounded to 0.1 s
     assert int(bands) == (3 if queries == 600 else 1)
 
 

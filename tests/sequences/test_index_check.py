@@ -224,3 +224,24 @@ def test_the_time_of_a_check_has_no_pauses(file, monkeypatch):
     now[0] += 1000
     check.finish()
     assert check.seconds == 10
+
+
+def test_pages_are_dropped_in_whole_blocks(file, monkeypatch):
+    """Each once all of it has been used, in whatever pieces: of what the system keeps together, it drops no part."""
+    path, ranges, checksums = file
+    dropped, advised = [], []
+    droppable = SimpleNamespace(madvise=lambda _, start, size: dropped.append((start, size)))
+    monkeypatch.setattr(index_check, "_DROPPED_BYTES", 1000)
+    monkeypatch.setattr(index_check, "mmap", SimpleNamespace(MADV_DONTNEED=4))
+    monkeypatch.setattr(index_check.os, "posix_fadvise", lambda _, start, size, advice: advised.append((start, size)), raising=False)
+    check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING, droppable=droppable)
+    pieces = [(start, min(start + 70, 5000)) for start in range(0, 5000, 70)]
+    for piece in pieces[1::2]:
+        check.drop_letters(*piece)
+    assert not dropped
+    for piece in pieces[::2]:
+        check.drop_letters(*piece)
+    assert sorted(dropped) == sorted(advised) == [(start, 1000) for start in range(1000, 5000, 1000)]
+    check.drop_letters(CHUNK - CODES, 3500)  # they have been read again
+    assert [start for start, _ in dropped[4:]] == [1000, 2000]
+    check.finish()
