@@ -234,6 +234,7 @@ def test_pages_are_dropped_in_whole_blocks(file, monkeypatch):
     monkeypatch.setattr(index_check, "_DROPPED_BYTES", 1000)
     monkeypatch.setattr(index_check, "mmap", SimpleNamespace(MADV_DONTNEED=4))
     monkeypatch.setattr(index_check.os, "posix_fadvise", lambda _, start, size, advice: advised.append((start, size)), raising=False)
+    monkeypatch.setattr(index_check.os, "POSIX_FADV_DONTNEED", 4, raising=False)
     check = IndexCheck(str(path), ranges, checksums, 19, EVERYTHING, droppable=droppable)
     pieces = [(start, min(start + 70, 5000)) for start in range(0, 5000, 70)]
     for piece in pieces[1::2]:
