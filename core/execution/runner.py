@@ -84,13 +84,13 @@ def estimate_seconds(plan: Plan, prepared: TimedPreparedTask, min_seconds: float
     first = max(plan.start, (plan.start + plan.query_stop - plan.band_rows) // 2)
     tiles = list(plan.for_queries(first, min(plan.query_stop, first + plan.band_rows)).tiles())
     planning = time.perf_counter() - start
-    if not tiles or max(tile.cells for tile in tiles) * prepared.estimated_seconds > min_seconds * plan.cells:
+    max_cells = min_seconds * plan.for_queries(0, plan.query_count).cells / prepared.estimated_seconds
+    if not tiles or max(tile.cells for tile in tiles) > max_cells:
         return None
     # However many of them are computed, they are spread evenly.
     spread = [tiles[k] for k in sorted(range(len(tiles)), key=lambda number: number * _GOLDEN_RATIO % 1)]
     warm_up, timed = spread[:1], iter(spread)
     if max_letters is not None:
-        max_cells = min_seconds * plan.cells / prepared.estimated_seconds
         warm_up = _first_tiles(plan, spread, max_letters, max_cells)
         timed = _repeated_tiles(warm_up)
     for _ in prepared.run(iter(warm_up)):

@@ -180,3 +180,10 @@ def test_tiles_that_take_long_are_not_computed_for_an_estimate(rng, clock):
     prepared = Clocked(clock, 1e9, 0, 0, estimated_seconds=64 * 2.5)
     assert estimate_seconds(tiled_plan(rng, 1, 6400, 1, 250_000), prepared, min_seconds=2) is None
     assert not prepared.numbers
+
+
+def test_a_part_of_a_run_is_estimated_by_its_tiles(rng, clock):
+    """The engine's estimate is one of the whole run, of which a tile is a smaller fraction than of the part."""
+    plan = tiled_plan(rng, 4, 6400, 1, 250_000).for_queries(1, 2)
+    prepared = Clocked(clock, plan.cells / 100, start_seconds=0, first_seconds=0, estimated_seconds=4 * 64 * 1.0)
+    assert estimate_seconds(plan, prepared, min_seconds=2) == pytest.approx(100)
