@@ -299,6 +299,8 @@ class SearchJob:
             for blocks, hit_count in call(align, parts()):
                 totals.hit_count += hit_count
                 yield blocks
+            if search.index_check is not None:
+                search.index_check.refuse_changes()
 
     @property
     def _unmasked_task(self) -> Task:

@@ -118,6 +118,7 @@ class IndexCheck:
         # Not mapped: the threads of a search map the same pages at the same time, and would wait for each other.
         self._descriptor = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._descriptor)
+        self._version = self._current_version()
         with self._changed:
             self._start_threads()
 
@@ -132,6 +133,15 @@ class IndexCheck:
     def finish(self) -> None:
         """Wait until the whole file has been checked. Raises `InputError` if it is damaged."""
         self._wait(self._ranges.stop, lambda: False)
+
+    def refuse_changes(self) -> None:
+        """Raise `InputError` if the file has been written to since the check began: its letters were read again after they were checked."""
+        if self._current_version() != self._version:
+            raise InputError(f"{self._path}: the index was changed while it was searched; repeat the search")
+
+    def _current_version(self) -> tuple[int, int]:
+        status = os.fstat(self._descriptor)
+        return status.st_mtime_ns, status.st_size
 
     @property
     def drops_pages(self) -> bool:

@@ -1,6 +1,7 @@
 """Searches of indexes larger than the memory for the run: nothing but a few numbers per record is held, and results are the same."""
 
 import mmap
+import os
 import re
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
 
 from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.common.errors import InputError
 from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import Pairing, TileLimits, make_plan
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
@@ -133,6 +135,20 @@ def test_targets_in_memory_are_not_those_of_the_file(folder, tmp_path, monkeypat
     assert gpualign_here("sw", query, folder / "db.gpa", *OPTIONS, *options)[0].count(b"\n") == 26
     report = gpualign_here("sw", query, folder / "db.gpa", *OPTIONS, *options, "--dry-run")[0].decode()
     assert float(re.search(r"estimate +([0-9.]+) s", report)[1]) < 1e5
+
+
+def test_an_index_that_is_written_while_it_is_searched(tmp_path, monkeypatch):
+    """Its letters are read again after they have been checked."""
+    (tmp_path / "db.fa").write_text(">a\nMKVLAWHEDRNCQ\n>b\nWWCHMPARND\n")
+    gpualign_here("index", tmp_path / "db.fa", "-o", index := tmp_path / "db.gpa")
+    words = ("sw", tmp_path / "db.fa", index, *OPTIONS, "-o", output := tmp_path / "x.tsv")
+    wait = IndexCheck.wait_for_letters
+    monkeypatch.setattr(IndexCheck, "wait_for_letters", lambda check, *rest: wait(check, *rest) and not os.utime(index, ns=(0, 0)))
+    with pytest.raises(InputError, match=r"db\.gpa: the index was changed while it was searched; repeat the search"):
+        gpualign_here(*words)
+    assert not output.exists()
+    gpualign_here(*words)  # of what it is now
+    assert output.exists()
 
 
 def test_numbers_per_record_count_as_memory(folder):
