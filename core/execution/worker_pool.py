@@ -188,6 +188,11 @@ def run_is_stopping() -> bool:
     return handle is not None and handle.stopped()
 
 
+def calling_thread() -> int:
+    """Return a number that tells the calling thread from the threads of other workers."""
+    return threading.get_ident()
+
+
 def describe_failed_device(device: str, error: RunError) -> str:
     """Return the message that a device has failed, and that the remaining devices take over its work. device: human-readable name"""
     return f"{device} is left out, the others do its work: {error.message}"

@@ -8,7 +8,6 @@ hits of later queries wait for a query that is searched again.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +27,7 @@ from gpualign.core.execution.engine import Engine, PreparedTask
 from gpualign.core.execution.hit_collectors import BestHitCollector, CutoffHitCollector, QueryHits
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.execution.totals import ExtendableProgress, Totals
-from gpualign.core.execution.worker_pool import run_is_stopping
+from gpualign.core.execution.worker_pool import calling_thread, run_is_stopping
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing, Plan, Tile
 from gpualign.core.scoring.evalues import SearchSpace
@@ -102,7 +101,7 @@ def _checked_tiles(plan: Plan, check: IndexCheck, offsets: Integers) -> Iterator
     read: defaultdict[int, deque[tuple[int, int]]] = defaultdict(deque)  # letters of previous tiles, by thread
     max_held = min(plan.limits.worker_count, 2)  # a worker may take a tile that another one asked for, once it has read its previous tile
     for tile in plan.tiles():
-        held, letters = read[threading.get_ident()], (int(offsets[tile.targets.min()]), int(offsets[tile.targets.max() + 1]))
+        held, letters = read[calling_thread()], (int(offsets[tile.targets.min()]), int(offsets[tile.targets.max() + 1]))
         if len(held) == max_held:
             check.drop_letters(*held.popleft())
         if not check.wait_for_letters(letters[1], run_is_stopping):
