@@ -24,8 +24,15 @@ CLUSTER_TITLE = "clone_id"
 
 
 def check_titles(tables: Sequence[TableOrigin]) -> None:
-    """Raise `InputError` unless the tables have the same titles in the same order, and so can be written as one table."""
+    """Raise `InputError` unless the tables have the same titles in the same order, and so can be written as one table, and keep the ids and
+    sequences of their records when the clusters replace the column `CLUSTER_TITLE`."""
     first, *others = tables
+    if CLUSTER_TITLE in (first.columns.id_column, first.columns.sequence_column):
+        title = "id_column" if first.columns.id_column == CLUSTER_TITLE else "sequence_column"
+        raise InputError(
+            f"{parameter(title, CLUSTER_TITLE)}: the clusters would replace this column of {first.source}; give it another title, or write"
+            f" a list of clusters with {parameter('format', 'tsv')}"
+        )
     for table in others:
         if table.header != first.header:
             raise InputError(

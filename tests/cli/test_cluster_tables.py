@@ -147,6 +147,17 @@ def test_refusals(tmp_path, monkeypatch, words, reason):
     assert (tmp_path / "1.tsv").read_bytes() == before
 
 
+def test_clusters_do_not_replace_the_ids(tmp_path, monkeypatch):
+    """tcrdist3 calls its column of ids clone_id."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dash.csv").write_text("clone_id,cdr3_b_aa\nmouse1,CASF\nmouse2,CASY\n")
+    words = (*WORDS, "dash.csv", "--id-column", "clone_id", "--sequence-column", "cdr3_b_aa")
+    for more in ((), ("--format", "airr")):
+        with pytest.raises(InputError, match=r"the clusters would replace this column of dash\.csv"):
+            gpualign_here(*words, *more)
+    assert gpualign_here(*words, "--format", "tsv")[0].splitlines()[1] == b"mouse1\t1\t2\tmouse1\t0"
+
+
 def test_a_table_that_changes_while_it_is_clustered(tmp_path, monkeypatch):
     """Nothing is written, whatever has changed."""
     from gpualign.core.clustering import table_writer
