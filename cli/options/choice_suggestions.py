@@ -71,6 +71,12 @@ _ADVICE_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "x": "use --max-distance D, which leaves out the other pairs",
         **dict.fromkeys(("make-king", "make-king-table", "kinship"), "use --metric king"),
         **dict.fromkeys(("make-rel", "make-grm", "make-grm-bin"), "use --metric grm"),
+        "king-table-filter": "use --min-kinship K",
+        "max-missing": "use --core F",
+        "geno": "use --core F, where F is 1 - plink's --geno",
+        "mind": "use --min-called F, where F is 1 - plink's --mind",
+        **dict.fromkeys(("remove", "remove-indv"), "use --exclude FILE"),
+        **dict.fromkeys(("chr", "targets", "targets-file"), "use --regions LIST or --regions BED"),
     },
     "cluster": {
         "centroids": "use --representatives FILE",
