@@ -15,13 +15,15 @@ _LOCUS_LETTERS = 3
 
 _SEPARATOR = re.compile(r"[,;|:=]|\bor\b")
 _ENCLOSING_SIGNS = "[]()'\""
-_RECEPTOR_GENE = re.compile(r"(IG|TR)[A-Z]")
+_RECEPTOR_GENE = re.compile(r"(IG|TC?R)[A-Z]")
+"""Pattern of what genes of receptors begin with. Adaptive writes TCR for TR."""
+
 _ALLELE = re.compile(r"\*.*")
 _SCORE = re.compile(r"\(\d[\d.]*\)?$")
 """Pattern of the score that MiXCR writes after each hit."""
 
 _WHOLE_GENE = re.compile(r"(IG[HKL]|TC?R[ABDG])([VDJ]\S*\d\S*|[ACDEGM]\d*P?(\*\d+)?)")
-"""Pattern of the genes of receptors that no other word looks like. Adaptive writes TCR for TR."""
+"""Pattern of the genes of receptors that no other word looks like."""
 
 
 def gene_names(call: str, alleles: bool = False) -> frozenset[str]:
@@ -53,11 +55,11 @@ def are_gene_calls(title: str, cells: Iterable[str]) -> bool:
 
 
 def locus_of(call: str) -> str:
-    """Return the locus of a gene call: the first three letters of its gene; "" if no receptor's gene is named. A call of several genes
-    has the locus of the first in alphabetical order.
+    """Return the locus of a gene call: the first three letters of its gene, with TR for TCR; "" if no receptor's gene is named. A call of
+    several genes has the locus of the first in alphabetical order.
 
-    >>> locus_of("Homsap TRBV7-2*01 F"), locus_of("IGHV1-2*02 or IGHV1-3*01"), locus_of("")
-    ('TRB', 'IGH', '')
+    >>> locus_of("Homsap TRBV7-2*01 F"), locus_of("IGHV1-2*02 or IGHV1-3*01"), locus_of("TCRBV07-02"), locus_of("")
+    ('TRB', 'IGH', 'TRB', '')
     """
     genes = sorted(name for name in gene_names(call) if _RECEPTOR_GENE.match(name))
-    return genes[0][:_LOCUS_LETTERS] if genes else ""
+    return genes[0].replace("TCR", "TR", 1)[:_LOCUS_LETTERS] if genes else ""

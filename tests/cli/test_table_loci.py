@@ -20,6 +20,7 @@ CALLS = {
     "IGKV1-5 or IGKV3-1": "IGK",
     "None": "",
     "TRDV2": "TRD",
+    "TCRBV07-02*01": "TRB",  # Adaptive
 }
 LOCI = ("", "NA", "TRB", "TRA", "igk", "Multi")
 NEAR = ("--device", "cpu", "--hamming", "--max-distance", "9")
