@@ -10,6 +10,9 @@ _PED_COLUMNS, _TPED_COLUMNS = 6, 4
 """Number of columns before the alleles: family, individual, father, mother, sex, phenotype; chromosome, site, centimorgans, position."""
 
 _ALLELES = frozenset(b"ACGTacgt1234IDid0-N")
+_BASES = b"ACGTacgt"
+"""Letters of the alleles of insertions and deletions, which may have several."""
+
 _MISSING_ALLELES = (b"0", b"-", b"N")
 _SEXES = (b"0", b"1", b"2")
 _UNKNOWN_PARENT = b"0"
@@ -54,7 +57,7 @@ def _have_genotypes(rows: Sequence[Sequence[bytes]], first: int) -> bool:
     pairs = list(zip(alleles[::2], alleles[1::2], strict=True))
     return (
         len(pairs) >= _MIN_GENOTYPES
-        and all(len(one) == 1 and one[0] in _ALLELES for one in alleles)
+        and all((one[0] in _ALLELES) if len(one) == 1 else not one.strip(_BASES) for one in alleles)
         and all((one in _MISSING_ALLELES) == (other in _MISSING_ALLELES) for one, other in pairs)
     )
 

@@ -37,6 +37,13 @@ def test_text_filesets(rng, letters, separator):
     assert kind_of(tped(rng, 5, 7, letters).encode()) is FileKind.TPED
 
 
+def test_insertions_and_deletions(rng):
+    """Their alleles have several letters."""
+    assert kind_of(ped(rng, 5, 7, ["A", "AT", "gcc"]).encode()) is FileKind.PED
+    assert kind_of(tped(rng, 5, 7, ["A", "AT", "gcc"]).encode()) is FileKind.TPED
+    assert kind_of(tped(rng, 5, 7, ["A", "rs2"]).encode()) is None
+
+
 def test_tables_of_genotypes_are_no_filesets(rng):
     for sites in range(5, 40):
         rows = ["\t".join([f"s{k}", *map(str, rng.integers(0, 3, sites))]) for k in range(6)]
