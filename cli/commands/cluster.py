@@ -13,7 +13,7 @@ from gpualign.cli.options.execution import run_options
 from gpualign.cli.options.headings import CommandWithHeadings
 from gpualign.cli.options.input import drop_empty_option, input_options, locus_options, strict_option, table_options
 from gpualign.cli.options.output import cluster_output_options
-from gpualign.cli.options.scoring import scoring_options
+from gpualign.cli.options.scoring import are_distances, scoring_options
 from gpualign.cli.options.thresholds import same_options
 
 if TYPE_CHECKING:
@@ -78,11 +78,11 @@ def cluster(
     """
     from gpualign.cli.inputs.file_lists import InputFiles, input_files
     from gpualign.cli.options.params import build_options, is_given
-    from gpualign.core.scoring.listed_distances import has_distances, may_use_device
+    from gpualign.core.scoring.listed_distances import may_use_device
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds
 
-    params["edit"] = has_distances(params)
+    params["edit"] = are_distances(params)
     bound_by_levels(params)
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:

@@ -20,7 +20,7 @@ from gpualign.cli.options.input import (
     table_options,
 )
 from gpualign.cli.options.output import output_options
-from gpualign.cli.options.scoring import scoring_options
+from gpualign.cli.options.scoring import are_distances, scoring_options
 from gpualign.cli.options.thresholds import group_options, same_options
 
 if TYPE_CHECKING:
@@ -109,13 +109,13 @@ def nw(
     """
     from gpualign.cli.inputs.file_lists import input_files
     from gpualign.cli.options.params import build_options
-    from gpualign.core.scoring.listed_distances import has_distances, may_use_device
+    from gpualign.core.scoring.listed_distances import may_use_device
     from gpualign.jobs.devices.cuda_prestart import EDIT_CELLS_PER_SECOND, GLOBAL_CELLS_PER_SECOND, prestart_for_pairs
     from gpualign.jobs.options import PairThresholds, check_same_columns
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    params["edit"] = edit = has_distances(params)
+    params["edit"] = edit = are_distances(params)
     free_ends = params["end_gaps"] != "penalised"
     bounded = build_options(PairThresholds, params).bounds_edits(edit, params["identity_def"], free_ends)
     device = "cpu" if cluster or not may_use_device(params) else params["device"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from gpualign.cli.options import F, combine_options
 from gpualign.cli.options.completion_types import MatrixType, PathType
@@ -64,3 +65,16 @@ def scoring_options(function: F) -> F:
 def local_scoring_options(function: F) -> F:
     """Add the scoring options for local alignments."""
     return combine_options(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
+
+
+def are_distances(params: Mapping[str, Any]) -> bool:
+    """Return whether the results are distances. params: values of options by their names
+
+    Raises `InputError` if --edit is given with another distance.
+    """
+    from gpualign.core.common.errors import InputError, parameter
+    from gpualign.core.scoring.listed_distances import has_distances, selected_distances
+
+    if params["edit"] and (others := selected_distances(params)):
+        raise InputError(f"{parameter('edit')} and {parameter(others[0].value)} are two distances; give one of them")
+    return has_distances(params)

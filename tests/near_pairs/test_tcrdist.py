@@ -133,6 +133,7 @@ def test_values_of_pwseqdist(one, other, pwseqdist, published):
         (["--max-distance", "601"], "--tcrdist: expected --max-distance of at most 600; found 601"),
         (["--max-distance", "15", "--matrix", "BLOSUM80"], "--tcrdist has its own costs; it cannot be combined with --matrix"),
         (["--max-distance", "15", "--hamming"], "--tcrdist and --hamming are two distances; give one of them"),
+        (["--max-distance", "15", "--edit"], "--edit and --tcrdist are two distances; give one of them"),
         (["--max-distance", "15", "--fields", "query,cigar"], "identities, coverages and CIGARs need --edit"),
     ],
 )
@@ -140,6 +141,12 @@ def test_refusals(tmp_path, words, reason):
     done = gpualign("nw", "--tcrdist", *words, fasta(tmp_path / "r.fa", ["CASSF", "CASSL"]), check=False)
     assert done.returncode == 2
     assert reason in done.stderr.decode()
+
+
+def test_clusters_have_one_distance(tmp_path):
+    done = gpualign("cluster", "--edit", "--hamming", "--max-distance", "1", fasta(tmp_path / "r.fa", ["CASSF", "CASSL"]), check=False)
+    assert done.returncode == 2
+    assert "--edit and --hamming are two distances; give one of them" in done.stderr.decode()
 
 
 def test_nucleotides_are_refused():
