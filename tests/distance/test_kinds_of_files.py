@@ -125,6 +125,12 @@ def test_tables_with_a_site_that_is_called_1(tmp_path, text):
     assert gpualign_here("dist", tmp_path / "x")[0] == b"\tA\tB\nA\t0\t1\nB\t1\t0\n"
 
 
+def test_a_table_of_receptors(tmp_path):
+    (tmp_path / "airr.tsv").write_text("sequence_id\tv_call\tjunction_aa\na\tTRBV1\tCASF\nb\tTRBV1\tCASY\n")
+    with pytest.raises(InputError, match=r"airr\.tsv is a table of immune receptors; gpualign nw and cluster compare them"):
+        gpualign_here("dist", tmp_path / "airr.tsv")
+
+
 def test_ids_with_blanks(tmp_path):
     (tmp_path / "x.phy").write_text(" 2 8\nA b       ACGTACGT\nC d       ACGTACGA\n")
     out, messages = gpualign_here("dist", tmp_path / "x.phy")

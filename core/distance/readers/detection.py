@@ -125,6 +125,10 @@ def _detect_kinds(first: bytes, source: str) -> tuple[FileKind | None, InputKind
         raise InputError(f"{source} is {kind.value}; {_ADVICE_BY_FILE_KIND[kind]}")
     if b"\0" in first:
         raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
+    from gpualign.core.sequences.record_tables import is_receptor_table  # only tables need it
+
+    if is_receptor_table(first):
+        raise InputError(f"{source} is a table of immune receptors; gpualign nw and cluster compare them")
     return None, InputKind.TABLE
 
 
