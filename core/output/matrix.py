@@ -66,9 +66,9 @@ class MatrixSink(Generic[PlanT, BandT]):
             raise ValueError("a matrix needs the diagonal")
         start, stop = self._rows or (0, query_count)
         origin = start, pairing.first_target(start)
-        mirror, columns = self._rows is None and pairing is not Pairing.ALL, target_count - origin[1]
-        self._open_arrays((stop - start, columns), matrix_locator(start, columns, mirror))
-        self._fillers = [MatrixFiller(array, mirror, self._threads, origin) for array in self.arrays]
+        symmetric, is_part, columns = pairing is not Pairing.ALL, self._rows is not None, target_count - origin[1]
+        self._open_arrays((stop - start, columns), matrix_locator(start, columns, symmetric and not is_part))
+        self._fillers = [MatrixFiller(array, symmetric, self._threads, origin, is_part) for array in self.arrays]
 
     def _open_arrays(self, shape: tuple[int, ...], locator: PieceLocator) -> None:
         self.arrays = [make(shape, dtype) for make, dtype in zip(self._array_makers, self._contents.dtypes, strict=True)]

@@ -28,17 +28,20 @@ class MatrixFiller:
     array: the matrix, or some of its rows and columns
     mirror: whether the matrix is symmetric, so that the bands' values below the diagonal are ignored
     threads: copying threads
-    origin: row and column of the matrix at which `array` begins; an array that is only part of the matrix is not mirrored
+    origin: row and column of the matrix at which `array` begins
+    is_part: whether `array` has only some rows of the matrix, so that it is not mirrored; if the matrix is symmetric, the part has zeros
+        below its diagonal
 
     If `mirror`, bands are written as they arrive, and the lower triangle is filled later, in whole rows (the last ones by `finish`). Each
     part of a file is thus written once, in long runs; otherwise each band would write a few values to every later row.
     """
 
-    def __init__(self, array: FilledArray, mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0)) -> None:
+    def __init__(self, array: FilledArray, mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0), is_part: bool = False) -> None:
         self._array = array
         self._out = array.values
         self._origin = origin
-        self._mirror = mirror
+        self._mirror = mirror and not is_part
+        self._clear = mirror and is_part
         self._threads = threads
         self._filled = 0  # rows, right of the diagonal
         self._mirrored = 0  # rows, left of it
@@ -52,6 +55,9 @@ class MatrixFiller:
             row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
             self._array.reserve(row + len(values))
             copy_rows(self._out, np.ascontiguousarray(values, self._out.dtype), row, column, self._threads)
+            # How many values there are depends on the size of the bands.
+            for below in range(rows[0], rows[1] if self._clear else rows[0]):
+                self._out[below - self._origin[0], column : min(below, columns[1]) - self._origin[1]] = 0
         if columns[1] == self._out.shape[1]:
             self._filled = rows[1]
         # Steps become smaller near the end: bands come faster there, devices soon wait for them, and little should remain after the last.

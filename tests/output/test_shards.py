@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from command import GPUALIGN, LIMIT, gpualign, gpualign_here
-from eager import eager_here
+from eager import command, eager_here
 
 from gpualign.cli.commands.merge import merge
 from gpualign.core.common.errors import InputError, RunError
@@ -354,3 +354,14 @@ def test_what_is_left_of_a_share_is_counted_in_its_own_queries(folder, eager, mo
     left = 40 - shard_boundaries(40 - np.arange(40.0), 2)[1]
     assert resume_hint_suffix().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; resume with: gpualign ")
     assert "x.tsv.2-of-2.part: all queries are done; only the final step remains\n" in gpualign_here(*words, "--resume")[1]
+
+
+def test_a_part_of_a_matrix_has_the_same_bytes_with_bands_of_any_size(folder, tmp_path):
+    """Bands of one set begin at the diagonal of their first query, so they hold values below it."""
+    parts = []
+    for name, program in (("usual", [GPUALIGN]), ("small", command())):
+        (tmp_path / name).mkdir()
+        job = [*program, "dist", folder / "core.aln", "-o", "x.npy", "--shard", "2/2", "--device", "cpu"]
+        subprocess.run(job, cwd=tmp_path / name, check=True, capture_output=True, timeout=LIMIT)
+        parts.append((tmp_path / name / "x.npy.2-of-2.part").read_bytes())
+    assert parts[0] == parts[1]
