@@ -118,8 +118,11 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error = with_file_advice(error)
         error.show()
         return error.exit_code
-    if isinstance(error, MemoryError):  # before anything is imported, which takes memory
+    has_no_room = isinstance(error, ImportError) and "failed to map segment" in str(error)  # for a library (ulimit -v)
+    if isinstance(error, MemoryError) or has_no_room:  # before anything is imported, which takes memory
         return _report_failure(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
+    if isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("gpualign"):
+        return _report_failure(f"a library cannot be loaded: {error}{signals.resume_hint_suffix()}", 1)
     from gpualign.jobs.output.atomic_files import ClosedPipeError
 
     if isinstance(error, (ClosedPipeError, BrokenPipeError, SystemExit)):

@@ -46,7 +46,7 @@ def check_pyarrow(format: str) -> None:
     """Raise `InputError` if pyarrow is not installed. format: the output format that needs it, for the message"""
     try:
         import pyarrow as pa  # noqa: F401
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError(f"{parameter('format', format)} needs pyarrow: pip install 'gpualign[arrow]'") from None
 
 

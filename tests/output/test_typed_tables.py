@@ -282,7 +282,7 @@ def test_long_ids_fit_the_memory(tmp_path, length):
 
 def test_without_pyarrow(tmp_path):
     """It is told before anything is read."""
-    (tmp_path / "pyarrow.py").write_text("raise ImportError\n")
+    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError\n")
     env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
     for words in (
         ["nw", "missing.fa", "-o", "x.arrow"],
