@@ -59,7 +59,7 @@ class ConsoleReporter:
             return max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
 
         options = {long_name(one): context.params.get(one.name or "") for one in context.command.params}
-        return Invocation(context.command.name or "", context.params, options, sys.argv[1:])
+        return Invocation(context.command.name or "", options, sys.argv[1:])
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
         """Check the files of the run and open the log, which a dry run leaves alone. resume: append to the log. Raises `InputError` if an
@@ -80,7 +80,7 @@ class ConsoleReporter:
                 with translate_output_errors(path):
                     check_writable(path, is_replaced=path is not message_paths["--log"])
         summary.begin(inputs)
-        if log is not None and not self.invocation.parameters.get("dry_run"):
+        if log is not None and not self.invocation.options.get("dry_run"):
             with translate_output_errors(log.path):
                 log.open(append=resume)
         self.stages.enter(READING)

@@ -91,7 +91,7 @@ def parse_run_identity(fields: Mapping[str, Any]) -> RunIdentity:
 
 
 def _describe_option(key: str, value: Any) -> str:
-    name = parameter(key.rstrip("_"))
+    name = parameter(key)
     if isinstance(value, list):
         return " ".join(["with", *(f"{name} {one}" for one in value)])
     return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"

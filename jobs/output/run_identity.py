@@ -37,13 +37,11 @@ class Invocation:
     """Command given by the user.
 
     command: name of the command
-    parameters: parameter values, keyed by parameter name
-    options: the same values, keyed by the long name of the option
+    options: values of options and arguments, keyed by the long name of the option
     arguments: words of the command line, without the program name
     """
 
     command: str
-    parameters: Mapping[str, object]
     options: Mapping[str, object]
     arguments: Sequence[str]
 
@@ -95,10 +93,8 @@ def resume_policy_of(invocation: Invocation, resume: bool, rows: int, make_diges
     make_digest: returns the digest of the input
     nbytes: size of the input, in bytes
     """
-    parameters = invocation.parameters.items()
-    relevant = {
-        name: value for name, value in sorted(parameters) if name not in _IRRELEVANT_PARAMETERS and value is not None and value is not False
-    }
+    given = sorted(invocation.options.items())
+    relevant = {name: value for name, value in given if name not in _IRRELEVANT_PARAMETERS and value is not None and value is not False}
     # Options that may be given several times are lists, as in JSON; an empty one was not given.
     relevant = {name: list(value) if isinstance(value, tuple) else value for name, value in relevant.items() if value != ()}
     options = {name: value for name, value in relevant.items() if name not in _INPUT_PARAMETERS}

@@ -38,6 +38,7 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
         return done.stderr
 
     assert "x.tsv.journal: it was started without --match" in refused(*words, "--match", "3", "--mismatch", "-1")
+    assert "x.tsv.journal: it was started without --self;" in refused(*words, "--self")
     assert "it was started with --fields query,target,score,cigar;" in refused("nw", "genes.fa", "-o", "x.tsv")
     (tmp_path / "genes.fa").unlink()
     (tmp_path / "genes.fa").write_bytes((folder / "genes.fa").read_bytes().replace(b">s9\nA", b">s9\nC").replace(b">s9\nG", b">s9\nT"))
