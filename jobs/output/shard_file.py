@@ -32,6 +32,7 @@ import numpy.typing as npt
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.journal import RunIdentity, parse_run_identity
+from gpualign.core.files.paths import STDIO
 from gpualign.core.output.formats.registry import FORMATS
 from gpualign.core.output.matrix_files import IdentifiedRecords, id_lists, write_ids
 from gpualign.core.output.resumable_files import TextFile
@@ -179,6 +180,8 @@ class PartFileReader:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        if path == STDIO or Path(path).is_fifo():
+            raise InputError(f"{path}: expected a part file, found a pipe; write it to a file first")
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}

@@ -156,6 +156,14 @@ def test_parts_that_are_not_all_of_one_job_are_refused(made, parts, output, said
     assert {path.name for path in made.iterdir()} == before
 
 
+def test_a_part_from_a_pipe_is_not_called_damaged(made):
+    words = ["bash", "-c", f"{GPUALIGN} merge {PARTS[0]} <(cat {PARTS[1]}) {PARTS[2]} -o x.tsv"]
+    done = subprocess.run(words, cwd=made, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 2
+    assert done.stderr.endswith(": expected a part file, found a pipe; write it to a file first\n")
+    assert "-: expected a part file, found a pipe" in run(["merge", PARTS[0], "-", PARTS[2], "-o", "x.tsv"], made, check=False).stderr
+
+
 def test_a_name_without_a_suffix_of_a_format_may_be_that_of_the_merged_file(made):
     for name in ("x.txt", "x.tsv.old"):
         run(["merge", *PARTS, "-o", name], made)
