@@ -105,6 +105,12 @@ def check_writable(path: Path, is_replaced: bool = True) -> None:
         raise FileNotFoundError(errno.ENOENT, "no such folder")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, f"files cannot be created in the folder {path.parent}")
+    if not is_replaced:
+        return
+    from gpualign.jobs.output.stale_files import PART_NAME_BYTES
+
+    if len(os.fsencode(path.name)) > (most := os.pathconf(path.parent, "PC_NAME_MAX") - PART_NAME_BYTES):
+        raise OSError(errno.ENAMETOOLONG, f"the name is too long; it may have {most:,} bytes")
 
 
 def _compression_thread_count() -> int:

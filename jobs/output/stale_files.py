@@ -16,6 +16,9 @@ from typing import BinaryIO, cast
 
 from gpualign.core.common.units import format_bytes
 
+PART_NAME_BYTES = len("..xxxxxxxx.part")
+"""How many bytes longer the name of a part file is than that of the output."""
+
 
 def create_part(path: Path) -> tuple[BinaryIO, Path]:
     """Return (new locked file next to `path`, with default permissions; its path)."""

@@ -276,3 +276,11 @@ def test_what_is_not_compressed_is_not_named_so(folder, words):
     assert f"{words[-1]}: " in done.stderr.decode()
     assert f" is not compressed with gzip; leave out {words[-1][-3:]}" in done.stderr.decode()
     assert not list(folder.glob("x.*z"))
+
+
+def test_a_name_that_is_too_long_for_a_part_file_is_refused_before_anything_is_read(tmp_path):
+    for option, suffix in (("-o", ".tsv"), ("--summary", ".json")):
+        name = "a" * (241 - len(suffix)) + suffix
+        done = gpualign("nw", "missing.fa", *([] if option == "-o" else ["-o", "x.tsv"]), option, name, check=False, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.decode() == f"gpualign: error: cannot write {name}: the name is too long; it may have 240 bytes\n"
