@@ -120,13 +120,13 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 
 
 def _pair_list_formats() -> str:
-    """Return the names of the pair-list formats, for reporter."""
+    """Return the names of the pair-list formats, for messages."""
     formats = (FORMATS[name] for name in format_names(ResultKind.DISTANCES))
     return ", ".join(one.name for one in formats if one.supports_any_pairs and one.layouts[ResultKind.DISTANCES] is not Layout.COUNTS)
 
 
 def describe_no_distance(spec: DistanceSpec, job: DistJob) -> str:
-    """Return a description of how the output represents pairs without a distance, for reporter."""
+    """Return a description of how the output represents pairs without a distance, for messages."""
     metric = job.prepared.task.metric
     if spec.threshold_option is not None:
         return "they are not near"
