@@ -18,19 +18,19 @@ from gpualign.cpu.near_pairs.recipe import NearPairRecipe, record_data_bytes
 from gpualign.cpu.near_pairs.tiles import CascadePairFinder
 
 _STEPS = FilterCascade()
-"""No step but the distances: most pairs pass the others."""
+"""No filters before the distances, since most pairs would pass them."""
 
 
 class BoundedScorer:
     """Computes the edit distances of a tile's pairs.
 
     task: the task, whose pairs have no bound
-    max_edits: bound up to which distances are found in bands
+    max_edits: largest distance that is found in bands
     compute_full: computes the distances of a tile's pairs in full matrices
     letters: one more than the largest code in use
     instruction_set: variant of the kernels for near pairs
     threads: number of threads that lay out the records
-    result_bytes: memory, in bytes, from which the maximum number of pairs per kernel call follows
+    result_bytes: memory for the results of a thread, in bytes
     """
 
     def __init__(
@@ -86,5 +86,5 @@ class BoundedScorer:
 
 
 def _part(tile: Tile, queries: tuple[int, int], targets: Integers) -> Tile:
-    """Return a tile of some queries, [start, stop), and targets of a tile."""
+    """Return the part of a tile with the queries [start, stop) and some of its targets."""
     return Tile.from_targets(targets, tile.number, tile.band, queries, tile.pairing, tile.cells)

@@ -24,6 +24,7 @@ from gpualign.core.sequences.receptor_titles import V_CALL
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near
+from gpualign.cpu.near_pairs.recipe import NEAR_PAIR_BYTES, max_call_pairs
 
 PAIRS_PER_SECOND = 2e10
 """Pairs that a thread with AVX2 decides per second, at distances of up to 20, among 100,000 targets. The rate grows with the targets."""
@@ -36,11 +37,6 @@ _MIN_BANDS_PER_THREAD = 8
 
 _SAMPLE_RECORDS = 4000
 """Number of records of a sample. One pair in 100,000 of a repertoire is within 15, so that a sample has about 80 near pairs."""
-
-_NEAR_PAIR_BYTES = 100
-"""Memory, in bytes, that a near pair takes on its way from the kernel to the output, including temporary copies."""
-_BYTES_PER_PAIR = 25
-"""Memory, in bytes, that a pair takes between kernel and output."""
 
 _SORTED_LETTERS = 12
 """Number of letters in the key that sorts targets; a key fits in 64 bits."""
@@ -91,8 +87,9 @@ def tile_limits(task: Task, distance: ColumnDistance, budget: Budget, instructio
     """Return limits with which each tile is a whole band, and the near pairs of a band, as predicted from a sample, fit in the memory for
     results.
 
-    Panels of targets have two bytes for each letter; their order and the tree take at most 32 bytes for each target."""
-    near_bytes = _near_fraction(task, distance, instruction_set) * len(task.targets) * _NEAR_PAIR_BYTES  # of a query
+    Panels of targets have two bytes for each letter; their order and the tree take at most 32 bytes for each target.
+    """
+    near_bytes = _near_fraction(task, distance, instruction_set) * len(task.targets) * NEAR_PAIR_BYTES  # per query
     rows = min(
         _MAX_BAND_ROWS,
         int(budget.result_bytes / (BANDS_IN_FLIGHT * near_bytes)),
@@ -119,7 +116,7 @@ class ColumnPairFinder:
     distance: distance of pairs
     instruction_set: name of the kernel variant
     threads: number of threads that lay out the targets
-    result_bytes: memory, in bytes, from which the maximum number of pairs per kernel call follows
+    result_bytes: memory for the results of a thread, in bytes
     """
 
     def __init__(self, task: Task, distance: ColumnDistance, instruction_set: str, threads: int, result_bytes: int) -> None:
@@ -134,7 +131,7 @@ class ColumnPairFinder:
         self._targets = _near.ColumnTargets(targets.codes, targets.offsets, _similar_neighbours(targets, others), others)
         for _ in map_in_order(self._targets.fill, range(self._targets.panel_count), threads):
             pass
-        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
+        self._max_pairs = max_call_pairs(result_bytes)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)

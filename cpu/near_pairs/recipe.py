@@ -51,7 +51,7 @@ _MAX_JOINED_QUERIES = 1 << 16
 _UNLIMITED_PAIRS = 1 << 62
 """A number larger than the number of pairs in any tile."""
 
-_NEAR_PAIR_BYTES = 100
+NEAR_PAIR_BYTES = 100
 """Memory, in bytes, that a near pair takes on its way from the kernel to the output, including temporary copies."""
 
 _FULL_MATRIX_PAIR_BYTES = 64
@@ -173,8 +173,9 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
         return replace(joined, near_fraction=sample.near_fraction())
     steps, nanoseconds, survivors = cheapest_cascade(fitting(), measure, mean_lengths, max_diagonals, _STEP_COSTS)
     near = sample.near_fraction()
-    every = NearPairRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.full_matrix else None)
-    return replace(joined, near_fraction=near) if joined and joined.pair_nanoseconds <= nanoseconds else every
+    if joined and joined.pair_nanoseconds <= nanoseconds:
+        return replace(joined, near_fraction=near)
+    return NearPairRecipe(steps, nanoseconds, near, survivors if has_sample and not steps.full_matrix else None)
 
 
 def _make_join_recipe(task: Task, memory: int) -> NearPairRecipe | None:
@@ -198,7 +199,7 @@ def max_deletion_variants(task: Task, deletions: int) -> int:
 
 def record_data_bytes(task: Task, letters: int, steps: FilterCascade) -> int:
     """Return the memory, in bytes, for the data that kernels keep for all of a task's records. letters: one more than the largest code in
-    use."""
+    use"""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     planes = max(1, (letters - 1).bit_length())
     record_bytes = steps.sketch_bits // 8 + 2 * letters + 8 * (planes + 3)
@@ -207,16 +208,21 @@ def record_data_bytes(task: Task, letters: int, steps: FilterCascade) -> int:
 
 def near_pair_tile_limits(task: Task, recipe: NearPairRecipe, budget: Budget, letters: int, threads: int) -> TileLimits:
     """Return limits on bands and tiles such that the near pairs predicted from the sample fit in the memory for results."""
-    held = recipe.near_fraction * _NEAR_PAIR_BYTES  # per pair, near or not, on average
-    rows = max(1, int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * held)))
+    mean_bytes = recipe.near_fraction * NEAR_PAIR_BYTES  # per pair, near or not
+    rows = max(1, int(budget.result_bytes / (BANDS_IN_FLIGHT * len(task.targets) * mean_bytes)))
     if recipe.cascade.max_deletions:  # tiles of whole queries, since a join does not go through targets
         scratch = max_deletion_variants(task, recipe.cascade.max_deletions) * _VARIANT_BYTES
         return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 1, _UNLIMITED_PAIRS, band_rows=min(rows, _MAX_JOINED_QUERIES))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.pair_nanoseconds, *_TILE_PAIR_RANGE))
-    fitting = int(budget.result_bytes / (2 * threads * (held + recipe.cascade.full_matrix * _FULL_MATRIX_PAIR_BYTES)))
+    fitting = int(budget.result_bytes / (2 * threads * (mean_bytes + recipe.cascade.full_matrix * _FULL_MATRIX_PAIR_BYTES)))
     pairs = max(_TILE_PAIR_RANGE[0], min(pairs, fitting))
     scratch = record_data_bytes(task, letters, recipe.cascade)
     return TileLimits(budget.result_bytes, scratch, task.pair_bytes, 64, pairs, band_rows=min(rows, _MAX_BAND_ROWS))
+
+
+def max_call_pairs(result_bytes: int) -> int:
+    """Return the number of near pairs that a kernel call may return. result_bytes: memory for the results of a thread, in bytes"""
+    return max(1, result_bytes // NEAR_PAIR_BYTES)
 
 
 def native_bound(bound: EditBound) -> _near.Bound:
@@ -227,7 +233,7 @@ def native_bound(bound: EditBound) -> _near.Bound:
 
 
 def build_records(sequences: SequenceSet, letters: int, steps: FilterCascade, threads: int = 1) -> _near.Records:
-    """Build the data that kernels keep for each record. threads: number of threads that build the data."""
+    """Build the data that kernels keep for each record. letters: one more than the largest code in use"""
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.sketch_bits)
     calls = max(1, min(len(sequences), int(sequences.offsets[-1]) // _MAX_CALL_LETTERS))
     for start, stop in pairwise(np.linspace(0, len(sequences), calls + 1).astype(np.int64).tolist()):

@@ -15,10 +15,7 @@ from gpualign.core.planning.tile_plan import Tile
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near, _neighbours
-from gpualign.cpu.near_pairs.recipe import NearPairRecipe, build_records, native_bound
-
-_BYTES_PER_PAIR = 25
-"""Memory, in bytes, that a pair takes between kernel and output."""
+from gpualign.cpu.near_pairs.recipe import NearPairRecipe, build_records, max_call_pairs, native_bound
 
 
 class FullMatrixPairFinder:
@@ -26,11 +23,11 @@ class FullMatrixPairFinder:
 
     def __init__(self, task: Task, compute_scores: Callable[[Tile, Cancel], TileResult | None]) -> None:
         self._task = task
-        self._whole = compute_scores
+        self._compute_scores = compute_scores
         self._bound, self._ambiguous = task.edit_bound_for(0), task.ambiguity if task.edit_bound_varies else None
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
-        result = self._whole(tile, cancel)
+        result = self._compute_scores(tile, cancel)
         if result is None:
             return None
         assert isinstance(result, TileScores)
@@ -45,32 +42,31 @@ class FullMatrixPairFinder:
 
 
 class CascadePairFinder:
-    """Finds near pairs in tiles with a filter cascade. result_bytes: memory, in bytes, from which the maximum number of pairs per kernel
-    call follows"""
+    """Finds near pairs in tiles with a filter cascade. result_bytes: memory for the results of a thread, in bytes"""
 
     def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearPairRecipe, threads: int, result_bytes: int) -> None:
         self._task = task
         self._instruction_set = instruction_set
-        self._counts = recipe.cascade.compare_counts
-        self._sketches = bool(recipe.cascade.q)
-        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
+        self._compares_counts = recipe.cascade.compare_counts
+        self._compares_sketches = bool(recipe.cascade.q)
+        self._max_pairs = max_call_pairs(result_bytes)
         self._queries = build_records(task.queries, letters, recipe.cascade, threads)
         self._targets = self._queries if task.targets is task.queries else build_records(task.targets, letters, recipe.cascade, threads)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        held: list[NearPairs] = []
+        found: list[NearPairs] = []
         steps = np.zeros(4, dtype=np.int64)
         for piece in self._split_by_ambiguity(queries, tile.pairing.first_targets(queries), tile.targets):
             result = self._find_pairs(*piece, cancel)
             if result is None:
                 return None
-            held.append(result[0])
+            found.append(result[0])
             steps += result[1]
-        pairs = join_pairs(held)
-        names = ["pairs", "lengths", *["letter counts"] * self._counts, *["q-grams"] * self._sketches]
-        taken = [0, 1, *[2] * self._counts, *[3] * self._sketches]
-        survivors = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
+        pairs = join_pairs(found)
+        is_taken = True, True, self._compares_counts, self._compares_sketches
+        names = "pairs", "lengths", "letter counts", "q-grams"
+        survivors = {name: int(count) for name, count, taken in zip(names, steps, is_taken, strict=True) if taken}
         return TilePairs(tile, pairs, survivors | {"edit distance": len(pairs)})
 
     def _split_by_ambiguity(
@@ -94,7 +90,7 @@ class CascadePairFinder:
         in memory, the queries or targets are halved."""
         sets, native = (self._queries, self._targets), native_bound(bound)
         result = _near.near_tile(
-            self._instruction_set, *sets, queries, first_targets, targets, native, self._counts, self._max_pairs, cancel
+            self._instruction_set, *sets, queries, first_targets, targets, native, self._compares_counts, self._max_pairs, cancel
         )
         if result is None:
             return None
@@ -130,14 +126,14 @@ class JoinPairFinder:
     letters.
 
     max_deletions: maximum number of letters that are deleted from a record
-    result_bytes: memory, in bytes, from which the maximum number of pairs per kernel call follows
+    result_bytes: memory for the results of a thread, in bytes
     """
 
     def __init__(self, task: Task, max_deletions: int, threads: int, result_bytes: int) -> None:
         queries, targets = task.queries, None if task.targets is task.queries else task.targets
         sets = (None, None) if targets is None else (targets.codes, targets.offsets)
         self._join = _neighbours.Neighbourhoods(queries.codes, queries.offsets, max_deletions, threads, None, *sets)
-        self._max_pairs = max(1, result_bytes // (4 * _BYTES_PER_PAIR))
+        self._max_pairs = max_call_pairs(result_bytes)
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
