@@ -1,4 +1,4 @@
-"""Decides whether the scores of a task's pairs are found faster in bands of diagonals than in full matrices, by a sample of pairs.
+"""Decides by a sample of pairs whether a task's scores are found faster in bands of diagonals than in full matrices.
 
 Similar sequences need only a narrow band: their score proves that no best path leaves it. The path kernels try bands first, so they compute
 scores of similar long sequences faster than the score kernels, although they also store directions. Edit distances are faster still with
@@ -22,40 +22,43 @@ from gpualign.cpu.alignment.pair_list import CpuPairAligner
 SAMPLED_PAIRS = 8
 
 _WORD_BITS = 60
-"""Number of bits of the words of letters that two sequences may share."""
+"""Number of bits in a word, a substring of fixed length. The share of common words says how similar two sequences are."""
 
 _MAX_EXAMINED_LETTERS = 1 << 17
-"""Number of first letters of a sequence in which words are compared. Sorting those of a chromosome would take seconds and much memory."""
+"""Maximum number of letters at the start of a sequence whose words are compared. Sorting the words of a chromosome would take seconds and
+much memory."""
 
 _MIN_SAVING = 4
-"""Minimum ratio of the time in full matrices to the time in bands with which bands are used. The rates are those of slow machines."""
+"""Bands are used only if full matrices take at least this many times as long, because the rates of full matrices are those of slow
+machines."""
 
 _SECONDS_PER_STEP = 2.4e-9
-"""Time of a core for a step of the block kernel, the unit of the costs below."""
+"""Time that a core takes for a step of the block kernel, in which the costs below are measured."""
 
 _VECTOR_COST, _WALK_COST = 2.5, 1.5
-"""Costs of an antidiagonal of a band, for each of its vectors, and for the traceback (`band_paths.cpp`)."""
+"""Cost of an antidiagonal of a band for each of its vectors, and for the traceback (`band_paths.cpp`)."""
 
 _MIN_LANES = 64
-"""Number of lanes, of two diagonals each, of the narrowest band."""
+"""Number of lanes of the narrowest band. A lane has two diagonals."""
 
 BOUND_PER_EDIT = 2
-"""Bound on edits, within which edit distances are found in bands, for each edit of the sampled pairs."""
+"""Edit distances are found in bands if they are at most this many times those of the sampled pairs."""
 
 FULL_PATH_COST, FULL_DISTANCE_COST = 2.0, 1.2
-"""Time of a pair for which a band does not suffice, in that of full matrices without directions: with directions, and after an attempt in a
-band of distances."""
+"""Time for a pair whose band turns out too narrow, relative to a full matrix without directions: for a full matrix with directions, and for
+one without after an attempt in a band of edit distances."""
 
 _WORD_BYTE_SECONDS, _ROW_COST = 1.3e-8, 6
-"""Time of a core for 64 diagonals of a row of a bit-parallel band, times the bytes of a vector, and that of a row besides, in such times
-(the middle of what was measured with 1,500 to 20,000 letters and up to 3 % of edits)."""
+"""Time that a core takes for 64 diagonals of one row of a bit-parallel band, multiplied by the bytes of a vector; and the overhead of a
+row, which takes as long as this many times 64 diagonals. Both lie in the middle of what was measured with 1,500 to 20,000 letters and up to
+3 % of edits."""
 
 
 def may_prefer_bands(task: Task, cells_per_second: float, vector_bytes: int) -> bool:
-    """Return whether sequences are so long that bands are faster if all pairs are equal.
+    """Return whether sequences are so long that bands would be faster if the sequences of each pair were identical.
 
     cells_per_second: number of cells of full matrices that a core computes per second
-    vector_bytes: size of a vector
+    vector_bytes: vector size in bytes
     """
     longest, none = np.array([min(task.queries.max_length, task.targets.max_length)]), np.zeros(1, dtype=np.int64)
     if task.scoring.edit:
@@ -69,9 +72,9 @@ def edits_in_bands(task: Task, pairs: NearPairs, seconds: Reals, cells_per_secon
     """Return the largest number of edits of sampled pairs that are faster in bands, or None if bands are not faster for all pairs together.
 
     task, pairs: the sampled sequences and pairs (`sample_pairs`)
-    seconds: time of each pair in its band
+    seconds: time for each pair in its band, float64[pairs]
     cells_per_second: as for `may_prefer_bands`
-    full_cost: time of a pair for which a band does not suffice, in that of full matrices
+    full_cost: time for a pair whose band turns out too narrow, relative to a full matrix
     """
     full = task.queries.lengths[pairs.queries] * task.targets.lengths[pairs.targets] / cells_per_second
     are_faster = seconds < full
@@ -81,12 +84,14 @@ def edits_in_bands(task: Task, pairs: NearPairs, seconds: Reals, cells_per_secon
 
 
 def edit_distance_seconds(task: Task, pairs: NearPairs, vector_bytes: int) -> Reals:
-    """Return the time of a core for the edit distance of each sampled pair in a band of twice its edits, float64[pairs]."""
+    """Return the time that a core takes for the edit distance of each sampled pair, in a band for `BOUND_PER_EDIT` times its edits: in
+    seconds, float64[pairs]."""
     return _edit_seconds(task.queries.lengths[pairs.queries], pairs.distances, vector_bytes)
 
 
 def path_seconds(task: Task, aligner: CpuPairAligner, pairs: NearPairs, vector_bytes: int, worker_bytes: int) -> Reals:
-    """Return the time of a core for the path of each sampled pair in a band, inf if the band does not fit in memory: float64[pairs].
+    """Return the time that a core takes for the path of each sampled pair in a band, inf if the band does not fit in memory: in seconds,
+    float64[pairs].
 
     aligner: aligner of the task's pairs
     worker_bytes: scratch memory of a thread, in bytes
@@ -120,7 +125,7 @@ def _select(records: SequenceSet, numbers: Integers) -> SequenceSet:
 
 
 def _path_vectors(diagonals: Integers, vector_bytes: int) -> Integers:
-    """Return the vectors of an antidiagonal of bands that reach as many diagonals beyond that of the first cell."""
+    """Return the number of vectors in an antidiagonal of each band. diagonals: number of diagonals besides that of the first cell"""
     lanes = np.maximum(_MIN_LANES, (diagonals + 4) // 2 + 1)
     return -(-lanes // vector_bytes)
 
@@ -137,7 +142,7 @@ def _edit_seconds(rows: Integers, edits: Integers, vector_bytes: int) -> Reals:
 
 
 def _estimate_edits(query: Codes, target: Codes, letters: int) -> int:
-    """Estimate the edit distance of two sequences from the share of words that both have (Ondov et al. 2016, Mash, equation 4).
+    """Estimate the edit distance of two sequences from the share of common words (Ondov et al. 2016, Mash, equation 4).
 
     letters: number of letters of the alphabet
     """
@@ -153,9 +158,9 @@ def _estimate_edits(query: Codes, target: Codes, letters: int) -> int:
 
 
 def _words(codes: Codes, length: int, bits: int) -> npt.NDArray[np.uint64]:
-    """Return the words of `length` letters at each place of a sequence, as numbers: uint64[places]."""
-    places = max(0, len(codes) - length + 1)
-    words = np.zeros(places, dtype=np.uint64)
+    """Return the word of `length` letters at each position of a sequence, as a number: uint64[positions]. bits: bits per letter"""
+    positions = max(0, len(codes) - length + 1)
+    words = np.zeros(positions, dtype=np.uint64)
     for k in range(length):
-        words = words << np.uint64(bits) | codes[k : k + places]
+        words = words << np.uint64(bits) | codes[k : k + positions]
     return words
