@@ -30,15 +30,15 @@ MAX_MATCH_STEPS = 4
 """Maximum number of match steps (`unary_form`) for which bit-sliced kernels are compiled. With more steps, kernels with one byte per pair
 are as fast."""
 
-_SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # the smallest vectors that several queries share; queries of each
+_SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # size of the smallest vectors that queries share; number of these queries
 _COLUMN_MULTIPLE = 4
 _MAX_SLICED_LETTERS = 65_536  # sets of longer records rarely fill the lanes, and making their masks would take seconds
 _MIN_SLICE_COLUMNS = 4096  # some five megabytes, which fit any budget
-_KEPT_SCRATCH_BYTES = 32 << 20  # kKeptBytes of cpu/alignment/src/pairs.cpp
+_CACHED_TARGET_BYTES = 32 << 20  # kCachedBytes of cpu/alignment/src/pairs.cpp
 
 
 def queries_per_vector(vector_bytes: int) -> int:
-    """Return the number of queries that share a bit-sliced vector; 1 if vectors are too small for more."""
+    """Return the number of queries that share a bit-sliced vector; 1 if vectors are too small to be shared."""
     return _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 1
 
 
@@ -62,6 +62,8 @@ class Recipe:
     slice_columns: maximum length of bit-sliced targets, so that memory suffices; longer targets are left to the kernel for single pairs
     sum_factor, per_letter, constant: for sequences of m and n letters, the score is sum_factor * (the kernel's sum) + per_letter * (m + n)
         + constant
+    remainder_recipe: recipe for the last targets of a tile, if fewer than `remainder_threshold` are left, and if it takes less time than
+        queries that share vectors
     """
 
     kernel: str
@@ -78,11 +80,9 @@ class Recipe:
     per_letter: int = 0
     constant: int = 0
     remainder_recipe: Recipe | None = None
-    """Recipe for the last targets in a tile. It is used if fewer than `remainder_threshold` targets are left, and if it takes less time
-    than queries that share vectors."""
 
     def remainder_threshold(self, vector_bytes: int) -> int:
-        """Return the number of targets below which the `remainder` recipe is used; 0 if there is none."""
+        """Return the number of targets below which `remainder_recipe` is used; 0 if there is none."""
         return 2 * self.lane_count(vector_bytes) // 3 if self.remainder_recipe else 0
 
     def lane_count(self, vector_bytes: int) -> int:
@@ -104,9 +104,9 @@ class Recipe:
 
 
 def _pair_bytes(max_target_length: int) -> int:
-    """Return the memory, in bytes, that the kernels for single pairs need: up to five planes of a target and its steps, and targets that
-    are packed for several queries."""
-    return 7 * max_target_length + _KEPT_SCRATCH_BYTES
+    """Return the memory, in bytes, that the kernels for single pairs need: up to five planes of a target, its steps, and targets that stay
+    packed for several queries."""
+    return 7 * max_target_length + _CACHED_TARGET_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
