@@ -68,7 +68,7 @@ _MIN_SECONDS_TO_SAMPLE = 0.5
 """Runs with a shorter estimated time of one thread, in seconds, are not sampled for similar pairs, which takes some milliseconds."""
 
 _MIN_BAND_EDITS = 16
-"""Bound on edits, at least, within which edit distances are found in bands. A narrower band would not be faster."""
+"""Minimum bound on edits within which edit distances are found in bands. A narrower band would not be faster."""
 
 _TILES_PER_THREAD = 8
 _MIN_TILE_CELLS = 30_000_000  # a millisecond: packing targets and passing on a tile take some tens of microseconds
@@ -164,8 +164,8 @@ class CpuEngine:
         return CpuPreparedTask(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, make_computer)
 
     def _estimate_seconds(self, task: Task, threads: int, cells_per_second: float) -> float:
-        """Return the estimated time for a task, in seconds: that of an equal share of the work for each thread, but at least that of the
-        longest pair, which only one thread computes. In a search for near pairs, pairs are so many and so quick that shares are equal.
+        """Return the estimated time for a task, in seconds. Threads share the work equally, but no run is shorter than its longest pair
+        takes on one thread. In a search for near pairs, single pairs are too quick to matter.
 
         cells_per_second: number of DP cells that a core with AVX2 processes per second; in a search for near pairs, number of pairs
         """
@@ -238,10 +238,10 @@ class CpuEngine:
     def _prepare_bounded_scores(
         self, task: Task, budget: Budget, limits: TileLimits, threads: int, cells_per_second: float, edits: int, score: TileComputer
     ) -> CpuPreparedTask | None:
-        """Prepare a task whose edit distances are mostly small; None if its records do not fit in memory once more.
+        """Prepare a task whose edit distances are mostly small; None if there is too little memory for a second copy of its records.
 
-        edits: number of edits of most pairs
-        score: computes the tiles whose distances are larger
+        edits: as `_edits_in_bands` returns it
+        score: computes scores in full matrices, for pairs that exceed the bound
         """
         from gpualign.cpu.alignment.similarity import BOUND_PER_EDIT
         from gpualign.cpu.near_pairs.bounded_scores import BoundedScorer
@@ -258,8 +258,8 @@ class CpuEngine:
         return self._make_prepared_task(task, limits, kernel, threads, cells_per_second, begin)
 
     def _edits_in_bands(self, task: Task, budget: Budget, cells_per_second: float) -> int | None:
-        """Return the largest number of edits of a sample's pairs that need only bands of diagonals, or None if a task's scores are not
-        found faster in bands. cells_per_second: as for `_estimate_seconds`, of the score kernels"""
+        """Return the largest number of edits of sampled pairs that are faster in bands of diagonals, or None if bands would not make the
+        task faster. cells_per_second: as for `_estimate_seconds`, of the score kernels"""
         if self._estimate_seconds(task, 1, cells_per_second) < _MIN_SECONDS_TO_SAMPLE:
             return None
         from gpualign.cpu.alignment import similarity
@@ -294,9 +294,9 @@ class CpuEngine:
         lanes, cells = recipe.lane_count(vector_bytes), _tile_cells(task, threads, LOCAL_TILE_CELLS)
         if len(task.queries) * len(task.targets) < threads * lanes:
             lanes = 1  # too few pairs to fill the lanes of all threads: pairs are aligned on their own, and each thread should get some
-        elif len(task.targets) < lanes:  # queries then lie in the lanes, and should fill them
+        elif len(task.targets) < lanes:  # queries then lie in the lanes, and a tile should have enough of them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-        if task.top_count is not None:  # of short queries and targets, a usual tile would have very many pairs
+        if task.top_count is not None:  # with short queries and targets, a tile of the usual size would have very many pairs
             pairs = max(lanes, budget.scratch_bytes // (threads * _BEST_TARGET_BYTES))
             cells = min(cells, pairs * max(1, int(task.approximate_cell_count / task.approximate_pair_count)))
         limits = TileLimits(budget.result_bytes, threads * bytes_per_thread, task.pair_bytes, lanes, cells, query_bytes=task.query_bytes)
@@ -355,7 +355,7 @@ class CpuEngine:
 
         letters, name = code_count(task), near_pair_instruction_set(self._instruction_set_requested)
         whole = None
-        with suppress(RunError):  # too little memory for this, but perhaps enough for other steps
+        with suppress(RunError):  # there is too little memory for whole matrices, but perhaps enough for other steps
             whole = self._prepare_scores(replace(task, edit_bound=None), budget)
         recipe = make_near_pair_recipe(task, letters, name, budget.scratch_bytes, whole is not None)
         limits = near_pair_tile_limits(task, recipe, budget, letters, self.threads)
@@ -376,10 +376,10 @@ class CpuEngine:
                 return JoinPairFinder(task, deletions, self.threads, results)
             return CascadePairFinder(task, letters, name, recipe, self.threads, results)
 
-        a_second = (
+        work_per_second = (
             _JOIN_WORK_PER_SECOND * 32 / self.instruction_set.vector_bytes if recipe.cascade.max_deletions else _NEAR_PAIR_WORK_PER_SECOND
         )
-        return self._make_prepared_task(task, limits, recipe.kernel, self.threads, a_second / recipe.pair_nanoseconds, begin)
+        return self._make_prepared_task(task, limits, recipe.kernel, self.threads, work_per_second / recipe.pair_nanoseconds, begin)
 
     def _prepare_columns(self, task: Task, budget: Budget) -> CpuPreparedTask:
         from gpualign.cpu.near_pairs import columns
@@ -412,7 +412,7 @@ def code_count(task: Task) -> int:
 
 
 def _kernel_arguments(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
-    """Return a tile's rectangle of pairs as kernel arguments: (codes, offsets, record indices) of the queries, then of the targets."""
+    """Return a tile's rectangle of pairs as kernel arguments: (codes, offsets, record numbers) of the queries, then of the targets."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets
 

@@ -1,5 +1,5 @@
-"""Scores search hits again with matrices adjusted to the compositions of each pair, and traces them. The CPU does so for every engine, as
-hits are few compared with the pairs searched.
+"""Scores search hits again, with matrices adjusted to the compositions of each pair, and traces them. The CPU does this for every engine,
+because hits are few compared with the pairs searched.
 
 As in blastp, low-complexity regions of a target are masked, by SEG with stricter parameters than for queries, unless the aligned parts are
 nearly identical. Compositions are those of whole proteins; of translations, those of the surroundings of the alignment
@@ -44,8 +44,8 @@ TARGET_SEG = SegParameters(window=10, trigger=1.8, extend=2.1)
 """Parameters with which blastp masks targets before it adjusts scores to their composition."""
 
 _MAX_PROFILE_BYTES = 16 << 20
-"""Maximum memory per thread for the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`). Longer targets are
-aligned one by one."""
+"""Maximum memory, in bytes per thread, for the scores of targets side by side in the lanes of a vector (`lane_profile.hpp`). Longer targets
+are aligned one by one."""
 
 _PART_LETTERS = 4 << 20
 """Approximate number of target letters that are copied and masked at a time."""
@@ -229,7 +229,7 @@ class _MaskedTargets:
 
     @cached_property
     def is_biased(self) -> Booleans:
-        """Mask of the hits whose target has letters that are masked: bool[hits]."""
+        """Mask of the hits whose target has low-complexity regions: bool[hits]."""
         changed = np.flatnonzero(self._masked_codes != self.originals.codes)
         is_biased = np.zeros(len(self.originals), dtype=bool)
         is_biased[np.searchsorted(self.originals.offsets, changed, side="right") - 1] = True
@@ -247,5 +247,5 @@ class _MaskedTargets:
         return np.concatenate((offsets, offsets[-1] + offsets[1:]))
 
     def numbers_to_align(self, is_masked: Booleans) -> Integers:
-        """Return the number in `codes` of each hit's target, masked or as it is: int64[hits]."""
+        """Return the number of each hit's target in `codes`, masked or as it is: int64[hits]."""
         return self.places + np.where(is_masked, 0, len(self.originals))

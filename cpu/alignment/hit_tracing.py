@@ -26,21 +26,21 @@ from gpualign.cpu.alignment.path_recipe import make_path_recipe
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_MAX_CALL_HITS = 256  # of one call: few enough to stop soon
-_MIN_CALL_HITS = 8  # of one call of short queries
-MAX_UNTHREADED_CELLS = 1e7  # they take the caller's thread about as long as starting other threads
+_MAX_CALL_HITS = 256  # per kernel call, so that a call stops soon after it is cancelled
+_MIN_CALL_HITS = 8  # per kernel call, for short queries
+MAX_UNTHREADED_CELLS = 1e7  # computing these takes about as long as starting threads
 _CALLS_PER_THREAD = 4  # at least, if there are enough queries, so that threads end at about the same time
 
 
 def split_hits(queries: Integers, cells: Integers, threads: int) -> list[Integers]:
-    """Split hits among kernel calls, and return the indices of the hits in each call, those of the calls with the most cells first, so that
+    """Split hits among kernel calls, and return the indices of the hits of each call. The calls with the most cells come first, so that
     threads end at about the same time.
 
     queries: the query of each hit, int64[hits]
     cells: number of DP cells of each hit, int64[hits]
 
-    A pass over a query takes as long for one hit as for a full vector of hits. The hits of a query are therefore split only if they have
-    more than a thread's share of all cells, or if there are more hits than a kernel call may have.
+    A pass over a query takes as long for one hit as for a full vector of hits. So the hits of a query are split only if they have more than
+    a thread's share of all cells, or if a single kernel call may not have that many.
     """
     if not len(queries):
         return []

@@ -22,8 +22,8 @@ _PAIR_SEGMENTS = 256
 """Vectors of rows in a strip of the kernels for one pair (`kStripedSegments`)."""
 
 _COLUMN_STEP_BYTES = 640
-"""Time for starting and finishing a column of a pair that is aligned on its own: the time for aligning this many bytes in lanes. It does
-not depend on the size of vectors."""
+"""Overhead of each column of a pair that is aligned on its own: as long as aligning this many bytes in lanes takes. It does not depend on
+the size of vectors."""
 
 
 @dataclass(frozen=True)

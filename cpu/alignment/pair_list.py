@@ -53,7 +53,7 @@ class CpuPairAligner:
 
     @property
     def proves_bands(self) -> bool:
-        """True if `needed_slacks` can tell the bands of diagonals that pairs need."""
+        """True if `needed_slacks` can determine the bands of diagonals that pairs need."""
         return self.recipe.banded
 
     def align_pairs(self, pairs: NearPairs) -> PairAlignments:
@@ -91,16 +91,15 @@ class CpuPairAligner:
         """Return the number of diagonals by which each pair's band must extend beyond the diagonals of both corners, int64[pairs]: the
         smallest with which its score proves that the band contains every best path.
 
-        scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
+        scores: scores of the pairs, int64[pairs]; edit distances are negated; None: the scores expected from the pairs' distances
         """
-
         (queries, query_codes), (targets, target_codes) = self._letter_tables
         sets = queries, query_codes, pairs.queries, targets, target_codes, pairs.targets
         return cast("Integers", _kernels.listed_slacks(*sets, pairs.distances, self.recipe, scores, self.threads))
 
     @cached_property
     def _letter_tables(self) -> tuple[LetterTable, LetterTable]:
-        """Letters of the queries and of the targets."""
+        """Numbers of letters of the queries, and of the targets."""
         queries, targets = self.task.queries, self.task.targets
         of_queries = self._count_letters(queries)
         return of_queries, of_queries if targets is queries else self._count_letters(targets)

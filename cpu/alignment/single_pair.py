@@ -45,9 +45,9 @@ class PairAligner:
     def align(self, query: Codes, target: Codes) -> BandResults:
         """Return the score, statistics and CIGAR runs of one pair, as [1][1] arrays. Raises `RunError` if the pair needs too much
         memory."""
-        place: EncodedPair = query, np.array((0, len(query))), _ZERO_INDEX, target, np.array((0, len(target))), _ZERO_INDEX
+        pair: EncodedPair = query, np.array((0, len(query))), _ZERO_INDEX, target, np.array((0, len(target))), _ZERO_INDEX
         try:
-            aligned = self._align_globally(place) if self._local is None else self._align_locally(place)
+            aligned = self._align_globally(pair) if self._local is None else self._align_locally(pair)
         except _kernels.ScratchTooSmall as error:
             raise RunError(f"the memory budget is too small for one pair ({error})") from None
         scores, counts, data, starts, sizes = aligned

@@ -45,7 +45,7 @@ SELECTION_TILE_ROWS, SELECTION_TILE_COLUMNS = 192, 496
 """Minimum numbers of rows and columns per tile when selecting near pairs; multiples of them make whole blocks in pair_selector.hpp."""
 
 _MAX_SELECTION_TILE_COMPARISONS = 5_000_000_000
-"""Maximum number of comparisons per larger tile: a few hundredths of a second."""
+"""Maximum number of comparisons in selection tiles that are larger than the minimum: a few hundredths of a second."""
 
 _SELECTION_TILES_PER_THREAD = 8
 """Minimum number of tiles per thread, if there are enough pairs, so that all threads finish at about the same time."""
@@ -63,7 +63,7 @@ _Planes: TypeAlias = "npt.NDArray[np.uint64] | _distance.PlaneRows"
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
-    """Return (name, whether this machine supports it) for all kernel variants in this build, fastest first."""
+    """Return (name, whether this machine supports it) of each kernel variant in this build, fastest first."""
     return [(name, supported) for name, _, _, supported in _distance.instruction_sets()]
 
 
@@ -98,9 +98,9 @@ class CpuDistanceEngine:
                 comparisons_per_second=rate,
                 takes_rows=request.measure is not Measure.RELATIONSHIP,
             )
-        pairs_memory = memory // 2  # for chosen pairs; the other half is for matrices of counts, if these are made
+        pairs_memory = memory // 2  # for selected pairs; the other half is for matrices of counts, if these are made
 
-        def pick(
+        def select_pairs(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPairsStream:
             if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
@@ -122,7 +122,7 @@ class CpuDistanceEngine:
             on_progress: Callable[[int], None],
         ) -> Generator[Any, None, None]:
             if not all(panel.in_memory for panel in panels):
-                with closing(pick(panels, bands, names, rule, on_progress)) as pieces:
+                with closing(select_pairs(panels, bands, names, rule, on_progress)) as pieces:
                     yield from map(reduce, pieces)
                 return
             selector = _TilePairSelector(self.instruction_set, panels, names, rule)
@@ -141,7 +141,7 @@ class CpuDistanceEngine:
             kernel,
             hardware,
             self._count_bands,
-            pick,
+            select_pairs,
             rate,
             reduce_pairs,
             takes_rows=True,
