@@ -21,14 +21,13 @@ from gpualign.core.alignment.hsps import Hsps, join_hsps
 from gpualign.core.alignment.path_builder import PathBuilder
 from gpualign.core.alignment.task import EndGaps, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
-from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.core.common.threads import ThreadPool
 from gpualign.core.scoring.composition import UNITS_PER_POINT, MatrixModel, translation_windows
 from gpualign.core.scoring.masking import SegParameters, mask
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine
-from gpualign.cpu.alignment.hit_tracing import HitTracer, hsps_of_arrays, split_hits
+from gpualign.cpu.alignment.engine import CpuEngine
+from gpualign.cpu.alignment.hit_tracing import HitTracer, call_kernel, hsps_of_arrays, split_hits
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -98,7 +97,7 @@ class HitAdjuster:
         profile_bytes = min(_MAX_PROFILE_BYTES, memory // (2 * tracer.threads))
         vector_bytes = engine.instruction_set.vector_bytes
         self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, profile_bytes, recipe.letters))
-        self._threads = ThreadPool(tracer.threads)
+        self._pool = ThreadPool(tracer.threads)
         self._path_recipe = native_path_recipe(make_path_recipe(scoring, len(PROTEIN), EndGaps.PENALISED), memory // tracer.threads)
         self._near_identical_points = _NEAR_IDENTICAL_BITS * math.log(2) / gapped_lambda
         self._cancel = _kernels.Cancel()
@@ -106,7 +105,7 @@ class HitAdjuster:
     def close(self) -> None:
         """Stop the work in progress and end the threads."""
         self._cancel.request()
-        self._threads.close()
+        self._pool.close()
 
     def adjust(self, hits: Hits) -> AdjustedHits:
         """Return the hits with adjusted scores, without those whose score is then less than half a point, and those whose query or target
@@ -121,7 +120,7 @@ class HitAdjuster:
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         kernel = partial(_kernels.trace_adjusted_hits, path_recipe=self._path_recipe)
         for part in self._parts(hits):
-            targets = _MaskedTargets(self._task.targets, hits.targets[part], self._threads.threads)
+            targets = _MaskedTargets(self._task.targets, hits.targets[part], self._pool.threads)
             for batch, (_, counts, data, starts, sizes) in self._run(kernel, hits.select(part), targets):
                 place = part.start + batch
                 statistics[place] = counts.view(STATISTICS)[:, 0]
@@ -134,13 +133,13 @@ class HitAdjuster:
         parts = []
         kernel = partial(_kernels.trace_adjusted_hsps, path_recipe=self._path_recipe, max_count=max_count)
         for part in self._parts(hits):
-            targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part], self._threads.threads), min_scores[part]
+            targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part], self._pool.threads), min_scores[part]
             for batch, arrays in self._run(kernel, hits.select(part), targets, min_scores=part_min_scores):
                 parts.append((part.start + batch, hsps_of_arrays(arrays)))
         return join_hsps(parts)
 
     def _adjust(self, hits: Hits) -> AdjustedHits:
-        targets = _MaskedTargets(self._task.targets, hits.targets, self._threads.threads)
+        targets = _MaskedTargets(self._task.targets, hits.targets, self._pool.threads)
         adjusted = AdjustedHits(hits.queries, hits.targets, hits.scores, *self._windows_and_masks(hits, targets))
         scores = np.zeros(len(hits), dtype=np.int64)
         for batch, batch_scores in self._run(_kernels.score_adjusted_hits, adjusted, targets):
@@ -201,17 +200,12 @@ class HitAdjuster:
                 *(targets.codes, targets.offsets, target_numbers[batch]),
                 *(hits.scores[batch], hits.windows[batch]),
             )
-            try:
-                more = {name: values[batch] for name, values in hit_values.items()}
-                result = kernel(self._instruction_set, *pairs, adjuster=self._adjuster, recipe=self._recipe, cancel=self._cancel, **more)
-            except _kernels.ScratchTooSmall as error:
-                raise TooLittleMemory(f"the memory budget is too small to trace a hit ({error})", advice=SCRATCH_MEMORY_ADVICE) from None
-            if result is None:
-                raise RunError("tracing was stopped")
-            return batch, result
+            options = {"adjuster": self._adjuster, "recipe": self._recipe, "cancel": self._cancel}
+            more = {name: values[batch] for name, values in hit_values.items()}
+            return batch, call_kernel(kernel, self._instruction_set, *pairs, **options, **more)
 
         cells = queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
-        return self._threads.map(call, split_hits(hits.queries, cells, self._threads.threads))
+        return self._pool.map(call, split_hits(hits.queries, cells, self._pool.threads))
 
 
 class _MaskedTargets:

@@ -81,7 +81,7 @@ class HitTracer:
         letters = code_count(task)
         longest = task.queries.max_length, task.targets.max_length
         self._task = task
-        self._name = engine.instruction_set.name
+        self._instruction_set = engine.instruction_set.name
         recipe = make_local_recipe(task.scoring, letters, *longest)
         # One half is for the passes that find the ends, one for checkpoints of paths.
         vector_bytes = engine.instruction_set.vector_bytes
@@ -94,7 +94,7 @@ class HitTracer:
                 bytes_per_thread,
             )
         self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, memory // 2 // self._threads))
-        self._paths = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
+        self._path_recipe = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
         self._cells = 0.0  # of all hits so far
         self._pool = ThreadPool(self._threads)
@@ -115,34 +115,34 @@ class HitTracer:
         """Return the statistics (`STATISTICS`[hits]) and the paths (`Runs` of shape [hits]) of the hits. Raises `TooLittleMemory` if a pair
         needs more memory than is available."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        places = self._split(hits)
+        batches = self._split(hits)
         self._cells += float(self._pair_cells(hits).sum())
-        for place, traced in zip(places, self._map(partial(self._call, _kernels.trace_local_hits), map(hits.select, places)), strict=True):
-            _, counts, data, starts, sizes = traced
-            statistics[place] = counts.view(STATISTICS)[:, 0]
-            runs.add(place, Runs([data], starts, sizes))
+        traced = self._map(partial(self._trace, _kernels.trace_local_hits), map(hits.select, batches))
+        for batch, (_, counts, data, starts, sizes) in zip(batches, traced, strict=True):
+            statistics[batch] = counts.view(STATISTICS)[:, 0]
+            runs.add(batch, Runs([data], starts, sizes))
         return statistics, runs.build()
 
     def bounds(self, hits: Hits) -> Integers:
         """Return the bounds of the alignments that `trace` finds: int64[hits][4] (query start, end, target start, end)."""
         bounds = np.zeros((len(hits), 4), dtype=np.int64)
-        places = self._split(hits)
+        batches = self._split(hits)
         self._cells += float(self._pair_cells(hits).sum())
-        for place, found in zip(places, self._map(self._find_bounds, map(hits.select, places)), strict=True):
-            bounds[place] = found
+        for batch, found in zip(batches, self._map(self._find_bounds, map(hits.select, batches)), strict=True):
+            bounds[batch] = found
         return bounds
 
     def trace_hsps(self, hits: Hits, max_count: int, min_scores: Integers) -> Hsps:
         """Return up to `max_count` alignments of each hit that share no pair of letters: the one that `trace` finds, and then those with at
         least `min_scores`, int64[hits]. Raises `TooLittleMemory` if a pair needs more memory than is available."""
-        places = self._split(hits)
+        batches = self._split(hits)
         self._cells += max_count * float(self._pair_cells(hits).sum())
 
-        def trace(place: Integers) -> Hsps:
-            limits = {"max_count": max_count, "min_scores": min_scores[place]}
-            return hsps_of_arrays(self._call(_kernels.trace_hsps, hits.select(place), **limits))
+        def trace(batch: Integers) -> Hsps:
+            limits = {"max_count": max_count, "min_scores": min_scores[batch]}
+            return hsps_of_arrays(self._trace(_kernels.trace_hsps, hits.select(batch), **limits))
 
-        return join_hsps(list(zip(places, self._map(trace, places), strict=True)))
+        return join_hsps(list(zip(batches, self._map(trace, batches), strict=True)))
 
     def score(self, queries: Integers, targets: Integers) -> Integers:
         """Return the scores of pairs of sequences: int64[pairs].
@@ -167,28 +167,21 @@ class HitTracer:
     def _split(self, hits: Hits) -> list[Integers]:
         return split_hits(hits.queries, self._pair_cells(hits), self._threads)
 
-    def _pair_arrays(self, hits: Hits) -> tuple[Any, Any, Any, Any, Any, Any]:
+    def _call(self, kernel: Callable[..., Any], hits: Hits, *arguments: Any, **options: Any) -> Any:
+        """Return the result of a kernel for the pairs of some hits."""
         queries, targets = self._task.queries, self._task.targets
-        return queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets
+        pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets
+        return call_kernel(kernel, self._instruction_set, *pairs, *arguments, recipe=self._recipe, cancel=self._cancel, **options)
 
-    def _call(self, kernel: Callable[..., Any], hits: Hits, **limits: Any) -> Any:
-        """Return the result of a kernel that traces hits."""
-        recipes = {"recipe": self._recipe, "path_recipe": self._paths}
-        try:
-            traced = kernel(self._name, *self._pair_arrays(hits), hits.scores, **recipes, **limits, cancel=self._cancel)
-        except _kernels.ScratchTooSmall as error:
-            problem = f"the memory budget is too small to trace a hit ({error})"
-            raise TooLittleMemory(problem, advice=SCRATCH_MEMORY_ADVICE) from None
-        return _unless_stopped(traced)
+    def _trace(self, kernel: Callable[..., Any], hits: Hits, **limits: Any) -> Any:
+        return self._call(kernel, hits, hits.scores, path_recipe=self._path_recipe, **limits)
 
     def _find_bounds(self, hits: Hits) -> Integers:
-        bounds: Integers = _unless_stopped(
-            _kernels.find_hit_bounds(self._name, *self._pair_arrays(hits), hits.scores, self._recipe, self._cancel)
-        )
+        bounds: Integers = self._call(_kernels.find_hit_bounds, hits, hits.scores)
         return bounds
 
     def _score(self, pairs: Hits) -> Integers:
-        scores: Integers = _unless_stopped(_kernels.score_local_pairs(self._name, *self._pair_arrays(pairs), self._recipe, self._cancel))
+        scores: Integers = self._call(_kernels.score_local_pairs, pairs)
         return scores
 
 
@@ -198,8 +191,13 @@ def hsps_of_arrays(arrays: Any) -> Hsps:
     return Hsps(hit_indices, scores, counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes))
 
 
-def _unless_stopped(result: Any) -> Any:
-    """Return what a kernel returned. Raises `RunError` if it was stopped."""
+def call_kernel(kernel: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return the result of a kernel that traces or scores hits. Raises `TooLittleMemory` if a pair needs more scratch memory than a thread
+    has, and `RunError` if the kernel was cancelled."""
+    try:
+        result = kernel(*arguments, **options)
+    except _kernels.ScratchTooSmall as error:
+        raise TooLittleMemory(f"the memory budget is too small to trace a hit ({error})", advice=SCRATCH_MEMORY_ADVICE) from None
     if result is None:
         raise RunError("tracing was stopped")
     return result

@@ -118,7 +118,7 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
         HitTracer(task, engine, 1000)
     hits = Hits(np.array([0]), np.array([0]), np.array([100_000]))
     tracer = HitTracer(task, engine, 10_000_000)
-    tracer._paths.worker_bytes = 1000
+    tracer._path_recipe.worker_bytes = 1000
     with tracer, pytest.raises(RunError, match="raise memory"):
         tracer.trace(hits)
 
