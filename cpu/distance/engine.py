@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,70 +83,63 @@ class CpuDistanceEngine:
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
-        kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
-        hardware = describe_cpu(self.instruction_set, self.threads)
-        rate = _COMPARISONS_PER_SECOND * self.threads
-        if not request.selected_pairs_only or request.measure is Measure.RELATIONSHIP:
-            return PreparedCounter(
-                request,
-                False,
-                _padded_word_count,
-                memory,
-                self.threads,
-                kernel,
-                hardware,
-                self._count_bands,
-                comparisons_per_second=rate,
-                takes_rows=request.measure is not Measure.RELATIONSHIP,
-            )
-        pairs_memory = memory // 2  # for selected pairs; the other half is for matrices of counts, if these are made
-
-        def select_pairs(
-            panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
-        ) -> SelectedPairsStream:
-            if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
-                yield from select_pairs_in_bands(rule, self._count_bands(panels, bands, names, on_progress))
-                return
-            selector = _TilePairSelector(self.instruction_set, panels, names, rule)
-            with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
-                for band in bands:
-                    yield from _select_band_pairs(
-                        selector, band, pairs_memory // selected_pair_bytes(len(names)), self.threads, workers, _Progress(on_progress)
-                    )
-
-        def reduce_pairs(
-            panels: Sequence[Panel],
-            bands: SampleBands,
-            names: tuple[str, ...],
-            rule: PairSelectionRule,
-            reduce: Callable[[SelectedPairs], Any],
-            on_progress: Callable[[int], None],
-        ) -> Generator[Any, None, None]:
-            if not all(panel.in_memory for panel in panels):
-                with closing(select_pairs(panels, bands, names, rule, on_progress)) as pieces:
-                    yield from map(reduce, pieces)
-                return
-            selector = _TilePairSelector(self.instruction_set, panels, names, rule)
-            max_pairs = pairs_memory // selected_pair_bytes(len(names))
-            with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
-                for band in _join_bands(bands):
-                    tiles = _selection_tiles(band, selector.site_count, max_pairs // self.threads, self.threads)
-                    yield from _reduce_tiles(selector, tiles, _REDUCED_TILES_PER_THREAD * self.threads, workers, reduce, on_progress)
-
-        return PreparedCounter(
+        takes_rows = request.measure is not Measure.RELATIONSHIP
+        counter = PreparedCounter(
             request,
             False,
             _padded_word_count,
-            pairs_memory,
+            memory,
             self.threads,
-            kernel,
-            hardware,
+            "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders",
+            describe_cpu(self.instruction_set, self.threads),
             self._count_bands,
-            select_pairs,
-            rate,
-            reduce_pairs,
-            takes_rows=True,
+            comparisons_per_second=_COMPARISONS_PER_SECOND * self.threads,
+            takes_rows=takes_rows,
         )
+        if not request.selected_pairs_only or not takes_rows:
+            return counter
+        half = memory // 2  # for selected pairs; the other half is for matrices of counts, if these are made
+        select, reduce = partial(self._select_pairs, half), partial(self._reduce_pairs, half)
+        return replace(counter, band_bytes=half, pair_selector=select, pair_reducer=reduce)
+
+    def _select_pairs(
+        self,
+        memory: int,
+        panels: Sequence[Panel],
+        bands: SampleBands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        on_progress: Callable[[int], None],
+    ) -> SelectedPairsStream:
+        if not all(panel.in_memory for panel in panels):  # panels on disk are read once per band, not once per tile
+            yield from select_pairs_in_bands(rule, self._count_bands(panels, bands, names, on_progress))
+            return
+        selector = _TilePairSelector(self.instruction_set, panels, names, rule)
+        max_pairs = memory // selected_pair_bytes(len(names))
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+            for band in bands:
+                yield from _select_band_pairs(selector, band, max_pairs, self.threads, workers, _Progress(on_progress))
+
+    def _reduce_pairs(
+        self,
+        memory: int,
+        panels: Sequence[Panel],
+        bands: SampleBands,
+        names: tuple[str, ...],
+        rule: PairSelectionRule,
+        reduce: Callable[[SelectedPairs], Any],
+        on_progress: Callable[[int], None],
+    ) -> Generator[Any, None, None]:
+        if not all(panel.in_memory for panel in panels):
+            with closing(self._select_pairs(memory, panels, bands, names, rule, on_progress)) as pieces:
+                yield from map(reduce, pieces)
+            return
+        selector = _TilePairSelector(self.instruction_set, panels, names, rule)
+        max_pairs = memory // selected_pair_bytes(len(names))
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+            for band in _join_bands(bands):
+                tiles = _selection_tiles(band, selector.site_count, max_pairs // self.threads, self.threads)
+                yield from _reduce_tiles(selector, tiles, _REDUCED_TILES_PER_THREAD * self.threads, workers, reduce, on_progress)
 
     def _count_bands(
         self, panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], on_progress: Callable[[int], None]
