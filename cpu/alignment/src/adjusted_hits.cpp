@@ -11,7 +11,7 @@ namespace {
 
 static_assert(kTableLetters == kLetters);
 
-// Of the cells of hits in lanes, the share that is computed (live_cells.hpp): hits score high (benchmarks/log: C-035).
+// Expected share of the cells of hits in lanes that are computed (live_cells.hpp), since hits score high (benchmarks/log: C-035).
 constexpr double kComputedShare = 0.3;
 
 // Makes the score table of a hit. Returns false if its sequences have no scores.
@@ -47,7 +47,7 @@ class AdjustedScorer {
                  const LocalHit* hits, int64_t* scores, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), scores_(scores), cancel_(cancel) {}
 
-  // tables: of all hits. scored: the numbers of those to score. Returns false if cancelled.
+  // tables: of all hits. scored: numbers of the hits to score. Returns false if cancelled.
   bool run(const std::vector<PairTable>& tables, std::vector<int64_t> scored) {
     for (int width = recipe_.narrowest; !scored.empty(); width = wider_local(recipe_, width)) {
       const int64_t limit = local_limit(recipe_, width);

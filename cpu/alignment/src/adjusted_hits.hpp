@@ -1,7 +1,7 @@
 // Local alignments in which every pair of sequences has its own scores, adjusted to the compositions of both (composition.hpp).
 //
-// The hits of a query are aligned side by side, in lanes that have a score table each (lane_profile.hpp), or one by one where they are too
-// few or too long for that: in 16 bits, and in 32 where these are not enough.
+// The hits of a query are aligned side by side, in lanes that have a score table each (lane_profile.hpp), or one by one if they are too few
+// or too long for that: in 16 bits, or in 32 if those are not enough.
 #pragma once
 #include "core/scoring/src/composition.hpp"
 #include "hit_bounds.hpp"
@@ -11,8 +11,8 @@
 namespace gpualign {
 
 // Writes the score of each hit in units of 1/kUnitsPerPoint to scores[hit]; 0 if one of its windows has no amino acids. windows: the parts
-// whose compositions decide on the scores of a hit. hits: with the scores of the search, which tell how wide elements have to be. Returns
-// false if cancelled.
+// whose compositions the scores of a hit are adjusted to. hits: with the scores of the search, from which the width of
+// elements is guessed. Returns false if cancelled.
 bool score_adjusted_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const MatrixAdjuster& adjuster,
                          const LocalRecipe& recipe, const LocalHit* hits, const HitBounds* windows, int64_t count, int64_t* scores,
                          const Cancel& cancel);

@@ -5,15 +5,15 @@
 //   E(i,j+1) = max(E(i,j) - e, H(i,j) - g)      F(i+1,j) = max(F(i,j) - e, H(i,j) - g)
 //   kDiagonal  H = H(i-1,j-1) + s       kUp  H = F       kExtendLeft  E - e > H - g       kExtendUp  F - e > H - g
 //
-// Bounds. No local alignment of the sequences exceeds the score S of the box. So along its best paths all H, E and F are from 0 to S: what
-// came before a lower one would better be left out, and so would what follows a higher one. Scores below 0 are all taken for -1, which
-// is the lower end of elements of 16 bits. A path from there to the last cell adds at most S, so it ends below S. This holds from any
-// cell on the way, so no score that is too high equals one of a best path, and the directions along best paths are the true ones. Elements
-// need the range from -1 to S; with 32 bits, E and F are at least -1 - g.
+// Bounds. No local alignment of the sequences exceeds the score S of the box. So along its best paths all H, E and F are from 0 to S: after
+// a lower value, a path would score more without what came before, and before a higher one, without what follows. Scores below 0 are all
+// stored as -1, which is the lower end of elements of 16 bits. A path from there to the last cell adds at most S, so it ends below S. This
+// holds from any cell on the way, so no score that is too high equals one of a best path, and the directions along best paths are the true
+// ones. Elements need the range from -1 to S; with 32 bits, E and F are at least -1 - g.
 //
 // Layout (striped_rows.hpp). The rows of the query are in the lanes. The first sweep over a column finds the F that leaves each lane if
-// none enters it; the second begins with the F that enters it, and so has the final scores. This costs the same for all inputs, while
-// carrying F on as far as it matters, as in striped.hpp, would have to correct directions.
+// none enters it; the second begins with the F that enters it, and so has the final scores. This costs the same for all inputs. Carrying F
+// on only as far as it matters, as in striped.hpp, would mean correcting directions.
 //
 // Cells of padding rows, which lie below all others, reach no cell that is used.
 #pragma once

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t kMaxBytes = 64 << 20;  // of a box
 
-// Returns the columns of the strips of a box whose directions and states between strips take at most `bytes` bytes; 0: there are none.
+// Returns the number of columns per strip with which the directions of a strip and the states between strips take at most `bytes` bytes; 0
+// if there is no such number.
 int64_t columns_of_strips(int64_t columns, int64_t column_bytes, int64_t state_bytes, int64_t bytes) {
   for (int64_t strips = 1; strips <= columns; strips++) {
     const int64_t left = bytes - (strips - 1) * state_bytes, wanted = (columns + strips - 1) / strips;

@@ -1,7 +1,7 @@
 // Alignment paths of hits whose first and last pair of letters are known, one by one (box.hpp).
 //
-// Directions that do not fit into memory are made in strips of columns: the way forward keeps H and E before each strip, and on the way
-// back all strips but the last are computed again. That is at most twice the work, and still faster than the tiles of pair_paths.hpp,
+// Directions that do not fit into memory are made in strips of columns: the forward pass stores H and E before each strip, and the
+// traceback computes all strips but the last again. That is at most twice the work, and still faster than the tiles of pair_paths.hpp,
 // which are computed cell by cell unless differences fit bytes.
 #pragma once
 #include <vector>

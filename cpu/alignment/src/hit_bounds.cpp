@@ -30,11 +30,11 @@ int64_t best_score(const LocalRecipe& recipe, const std::vector<PairTable>* tabl
   return best;
 }
 
-// Finds the bounds of hits in blocks that share a query, or a target. The shared record has the rows of a pass, the other records of the
-// hits the lanes. Where hits have score tables of their own, it is always the query.
+// Finds the bounds of hits in blocks that share a query, or a target. The shared record lies in the rows of a pass, the other records of
+// the hits in its lanes. If hits have score tables of their own, the shared record is always the query.
 class BoundsFinder {
  public:
-  // tables: of the hits; null: all have that of the recipe
+  // tables: of the hits; null: all have the table of the recipe
   BoundsFinder(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, const LocalHit* hits,
                const std::vector<PairTable>* tables, int64_t count, HitBounds* out, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), tables_(tables), out_(out), cancel_(cancel),
@@ -70,8 +70,8 @@ class BoundsFinder {
     bool by_pairs;
   };
 
-  // Sorts the hits into blocks of lanes with one row record, one width, similar lengths, and similar scores, which decide on the cells that
-  // matter. Returns the cost of a pass over all of them.
+  // Sorts the hits into blocks of lanes with one row record, one width, similar lengths, and similar scores, so that about the same
+  // share of cells is live. Returns the cost of a pass over all of them.
   double make_blocks(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
@@ -121,8 +121,8 @@ class BoundsFinder {
     return std::max(needed, recipe_.narrowest);
   }
 
-  // Returns the H with which the way back from the ends begins. The more, the sooner it is seen that a path from elsewhere is of no use:
-  // one that begins with H = 0 has no use at all if this is what pairs of letters can add. goal: the largest score of a hit.
+  // Returns the H with which the pass back from the ends begins. The larger it is, the sooner paths are ruled out that begin elsewhere,
+  // with H = 0; if it is all that pairs of letters can add, none of them can reach the goal. goal: the largest score of a hit.
   int64_t seed_score(int width, int64_t goal, int64_t pairs) const {
     return std::max<int64_t>(1, std::min(max_local_score(recipe_, width) - goal, best_ * pairs));
   }

@@ -37,7 +37,7 @@ class HspFinder {
  private:
   // Appends an alignment whose path is in runs_, and excludes its pairs of letters from those that follow.
   void put(int64_t number, int64_t score, const PathStatistics& statistics, Hsps& out);
-  // Finds the alignment with this score. Its path is in runs_ then.
+  // Finds the alignment with this score, and leaves its path in runs_.
   PathStatistics trace(Record query, Record target, int64_t score);
 
   const Sequences& queries_;

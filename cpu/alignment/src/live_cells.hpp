@@ -1,9 +1,9 @@
-// The cells that a pass for the ends of alignments with known scores has to compute, or one for scores.
+// The cells that have to be computed by a pass for the ends of alignments with known scores, or by a pass for scores.
 //
 // What follows a cell (i,j) on a path adds at most rest(i,j): the sum of the best scores that letters have with any other, or 0 if that is
 // negative, over the later rows or over the later columns, whichever is less. So paths with the score `goal`, the best one, pass only
-// through cells with H + rest >= goal, which are called live. E and F do not exceed H of their cell, so H also tells whether a cell is live
-// in which a gap continues.
+// through cells with H + rest >= goal, which are called live. E and F do not exceed H of their cell, so H also tells whether a cell in
+// which a gap continues is live.
 //
 // A strip of rows is computed from the first column to which a live cell of the row above leads, to the last such column and further until
 // no cell of a column is live. Left of it, H = 0 without gaps enters, which is no more than the true values. H and F below a column that is
@@ -15,8 +15,8 @@
 // except for seeds. Once a lane has an end, only ends in earlier columns are still of interest, or none in later strips if the first row
 // comes first; a cell that reaches the goal elsewhere does not precede the end.
 //
-// A pass for scores has the goal to exceed the best score of its lane so far, and the same holds for all paths that reach it. What goes on
-// from a cell that is not live reaches no new goal either, so no wrong score is taken for the best one.
+// In a pass for scores, the goal is the best score of the lane so far plus one, and the same holds for all paths that reach it. No path
+// that continues from a cell that is not live reaches the goal, so no wrong score is taken for the best one.
 #pragma once
 #include "local_scores.hpp"
 #include "saturating.hpp"
@@ -85,7 +85,7 @@ class LiveCells {
     if (changed) set_needed();
   }
 
-  // Looks for scores above the best ones so far instead of the goals, and for none in lanes whose best one is beyond the range.
+  // Sets the goals to scores above the best ones so far, and excludes lanes whose best score is beyond the range.
   void require_more_than(V best) {
     const V goal = add(best, broadcast<E>(1));
     if (!any((Bytes)(goal != goal_))) return;

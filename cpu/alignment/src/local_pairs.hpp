@@ -8,7 +8,7 @@
 
 namespace gpualign {
 
-// Pairs of letters that alignments may not contain, and a score that no alignment of the sequences exceeds then.
+// Pairs of letters that alignments may not contain, and a score that no alignment without them exceeds.
 struct Exclusions {
   std::vector<LetterPair> pairs;
   int64_t max_score;
@@ -24,7 +24,7 @@ class LocalPairs {
   // Returns the score of a pair, with elements of `width` bytes first, and wider ones as far as the score requires. -1 if cancelled.
   int64_t score(Record query, Record target, int width);
 
-  // Returns the score of a pair without the exclusions. -1 if cancelled.
+  // Returns the best score of a pair's alignments that contain none of the exclusions. -1 if cancelled.
   int64_t score(Record query, Record target, const Exclusions& exclusions);
 
   // Returns the pair of letters in which alignments with the best score end: the first along the target, then along the query. Both are -1
@@ -33,11 +33,11 @@ class LocalPairs {
   LetterPair find_end(Record query, Record target, int64_t score, bool from_corner, const Exclusions* exclusions = nullptr);
 
  private:
-  // Returns the arguments for a pair whose longer sequence has the lanes.
+  // Returns the arguments for a pair, whose longer sequence lies in the lanes.
   LocalArgs arguments(Record query, Record target, int width);
   // Excludes pairs of letters from the alignments that these arguments are for.
   void exclude(const std::vector<LetterPair>& pairs, LocalArgs& arguments);
-  // Returns the width of elements that hold the scores of alignments without the exclusions.
+  // Returns the width of elements that hold the scores of alignments that contain none of the exclusions.
   int width_of(const Exclusions& exclusions) const;
 
   const Kernels& kernels_;

@@ -14,7 +14,7 @@ namespace {
 // Traces hits whose bounds are known.
 class HitTracer {
  public:
-  // tables: of the hits; null: all have that of the recipes
+  // tables: of the hits; null: all have the table of the recipes
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
             const PathRecipe& path_recipe, const LocalHit* hits, const std::vector<PairTable>* tables, PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), tables_(tables),
@@ -41,7 +41,7 @@ class HitTracer {
       parts.push_back({record, record, 0});
       scores.push_back(hits_[k].score);
       hits.push_back(hit);
-      if (!tables_) continue;  // the list has the scores of one recipe
+      if (!tables_) continue;  // all hits have the scores of one recipe, and can be one list
       if (!trace_list(queries, targets, parts, scores, hits)) return false;
       parts.clear(), scores.clear(), hits.clear();
     }

@@ -1,6 +1,6 @@
 // Alignment paths of local alignments with known scores: the hits of a search.
 //
-// The part between the bounds of a hit is a global alignment of the same score, traced as any other.
+// The part between the bounds of a hit is a global alignment with the same score, and is traced like any other.
 #pragma once
 #include <vector>
 

@@ -6,8 +6,8 @@
 namespace gpualign::GPUALIGN_ISA {
 
 // Returns the element that stands for score 0. H is never below it. So E and F, which are at least H - open of the last cell, are at least
-// -open, and gap costs need no saturating subtraction. Processors execute fewer of these than of plain ones, which is worth more than the
-// maximum with 0 costs, and more than the highest scores of the range.
+// -open, and gap costs need no saturating subtraction. Processors execute fewer saturating subtractions per cycle than plain ones. Avoiding
+// them is worth more than the maximum with 0 costs, and more than the scores that the upper end of the range loses.
 template <class E>
 static inline E zero_element(const LocalArgs& a) {
   return static_cast<E>(Range<E>::kZero + (Range<E>::kSaturates ? a.open + a.extend : 0));

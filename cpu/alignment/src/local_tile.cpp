@@ -11,8 +11,8 @@
 namespace gpualign {
 namespace {
 
-// Of the cells of pairs whose scores are too large for a narrower element, the share that lanes of wider ones compute (live_cells.hpp);
-// measured for relatives (benchmarks/log: C-033).
+// Expected share of the cells that lanes of wider elements compute (live_cells.hpp) for pairs whose scores are too large for narrower ones;
+// measured with related sequences (benchmarks/log: C-033).
 constexpr double kHighScoreShare = 0.5;
 
 // The queries or the targets of a tile, numbered within the tile.
@@ -126,7 +126,7 @@ class LocalScorer {
     return true;
   }
 
-  // Repeats the records whose scores were too large, with elements of `width` bytes. `lanes` is left with those that still are.
+  // Aligns the records whose scores were too large again, with elements of `width` bytes. Leaves those that still are too large in `lanes`.
   bool repeat_wider(int64_t r, std::vector<int64_t>& lanes, int width) {
     std::vector<int64_t> todo;
     todo.swap(lanes);
@@ -189,7 +189,7 @@ double lanes_cost(const LocalRecipe& recipe, int64_t rows, const LocalBlock& blo
 
 double pairs_cost(const LocalRecipe& recipe, int lanes, int64_t rows, const LocalBlock& block) {
   const double all = static_cast<double>(block.letters), row_letters = static_cast<double>(rows) * static_cast<double>(block.count);
-  // The longer record of a pair has the lanes, on average half of a vector of which is empty.
+  // The longer record of a pair lies in the lanes. On average, half of one vector is empty.
   const double columns = std::min(all, row_letters), letters = std::max(all, row_letters);
   constexpr double kLetterSteps = 0.5;  // for the profile
   return static_cast<double>(rows) * all / lanes + columns * (recipe.column_steps + 0.5) + kLetterSteps * letters;

@@ -6,10 +6,11 @@
 // Bounds. As in local.hpp; a score that reaches the upper end is reported as the largest value of the element.
 //
 // Layout (striped_rows.hpp). A strip has segments x lanes rows. The letter of a column only selects a profile: the scores of the strip's
-// rows with that letter. F that leaves the last row of a lane enters the first row of the next lane, and what is left of it after that lane
-// the lane below. After the column is computed, the F that enters each lane is computed from the ends of all previous lanes, and carried
-// through the rows of the lane while it exceeds what they open themselves. H and F of a strip's last row are stored for every column, and
-// the next strip begins with them, so that the state of a strip stays in the cache however long the query is.
+// rows with that letter. F that leaves the last row of a lane enters the first row of the next lane; if it is still worth something after
+// that lane, it enters the lane below, and so on. After the column is computed, the F that enters each lane is computed from the ends of
+// all previous lanes, and carried through the rows of the lane while it exceeds what they open themselves. H and F of a strip's last row
+// are stored for every column, and the next strip begins with them, so that the state of a strip stays in the cache however long the query
+// is.
 //
 // Excluded cells. The profile gives their row the lowest value of the element while their column is computed. With a score of at most half
 // of the range in the diagonal predecessor, the sum is at most 0, so that no path passes through the pair of letters.
