@@ -9,7 +9,8 @@
 // 2o + e (I + D). The best score of a letter with any other, or 0 if that is negative, bounds what the letter can add. So the pairs of a
 // path add at most the sum of these over the query without the D smallest ones, and likewise for the target and I.
 //
-// A band that is too narrow still gives a score, which the best path reaches or exceeds, and hence the width of a band that suffices.
+// A band that is too narrow still gives a score, which the best path reaches or exceeds. From that follows the width of a band that
+// suffices.
 #pragma once
 #include <array>
 #include <unordered_map>
@@ -62,11 +63,10 @@ class BandBound {
   // Returns whether a band with this slack holds every best path, if its own best path has this score.
   bool proven(int64_t slack, int64_t score) const { return slack >= sufficient_ || bound_outside(slack) < score; }
 
-  // Returns the smallest slack above `low` with which this score is a proof.
+  // Returns the smallest slack above `low` with which this score proves a band.
   int64_t sufficient_slack(int64_t low, int64_t score) const;
 
-  // Returns the score that this number of edits leaves of the best one, if each turns a letter into a random other
-  // letter.
+  // Returns the score expected with this number of edits, each of which turns a letter into a random other letter.
   int64_t expected_score(int64_t edits) const;
 
  private:

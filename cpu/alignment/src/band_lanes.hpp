@@ -9,10 +9,10 @@
 // u = H'(1,0) - H'(0,0) = -o and x = -2o, so it gets v = o from above. What lanes compute below the last row or after the last column
 // reaches no cell that is used.
 //
-// Scores. Where all lanes have letters with codes below 4, they are looked up in one table by both codes; other letters, which are to be
-// few, are looked up one by one. In an alphabet of many letters each lane has a profile instead, the scores of its target with every
-// letter: row i of the lane reads the profile of its letter from column i + lowest on, and 16 columns of all lanes are interleaved at a
-// time.
+// Scores. Where all lanes have letters with codes below 4, scores are looked up in one table by both codes; those of other letters, which
+// should be few, are looked up letter by letter. In an alphabet of many letters each lane has a profile instead, the scores of its target
+// with every letter: row i of the lane reads the profile of its letter from column i + lowest on, and 16 columns of all lanes are
+// interleaved at a time.
 #pragma once
 #include "grid.hpp"
 

@@ -8,7 +8,7 @@ namespace {
 // Costs in steps of the block kernel: a vector of cells with directions, its look-up per letter, a step of the traceback; measured
 // (benchmarks/log: C-012).
 constexpr double kVectorCost = 2.5, kLetterCost = 0.3, kWalkCost = 1.5;
-constexpr int64_t kFirstLanes = 64;  // of a first attempt, at least
+constexpr int64_t kFirstLanes = 64;  // minimum number of lanes of a first attempt
 
 }  // namespace
 

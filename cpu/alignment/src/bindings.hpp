@@ -20,7 +20,7 @@ struct PairSets {
   Sequences queries, targets;
 };
 
-// Returns the sequences in these arrays. Throws if they are no sets of sequences, or if the ids are not numbers of records with letters.
+// Returns the sequences in these arrays. Throws if they are not sets of sequences, or if an id is not the number of a record with letters.
 PairSets checked_sets(const Codes& query_codes, const Numbers& query_offsets, const Numbers& query_ids, const Codes& target_codes,
                       const Numbers& target_offsets, const Numbers& target_ids);
 

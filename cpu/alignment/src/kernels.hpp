@@ -259,7 +259,7 @@ struct LocalArgs {
   int64_t open, extend;    // equal ones select the linear recurrence
   void* boundary;          // scratch: 3 * columns vectors
   void* scratch;           // of the kernels for one target: (letters + 2) * striped_segments vectors
-  int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means `this or more`
+  int64_t* best;           // out [lanes]: scores; with 8 and 16 bits the largest possible value means that or more
   // The scores of all columns, if each lane has a table of its own; `table` then has the best of the lanes. Elements
   // [columns / kColumnsAtATime][letters][kColumnsAtATime][lanes], by the letter of the query. Null: all lanes have `table`.
   const void* profile;
@@ -274,8 +274,8 @@ struct LocalArgs {
   // are the rows of column j. Null: none. No score may exceed half of the range of an element.
   const int64_t* excluded_bounds;  // [columns + 1]
   const int64_t* excluded_rows;
-  // Of the kernels for boxes: the first column to compute, and what they return. For columns other than 0, scratch is as the call for the
-  // columns before has left it, and its H and E, from box_state_start on, are those before this column.
+  // For the kernels for boxes: the first column to compute. Unless it is 0, scratch is as the call for the columns before it left it, and
+  // its H and E, from box_state_start on, are those before this column.
   int64_t first_column;
   uint8_t* directions;  // out: [columns - first_column][box_segments][lanes]
   const Cancel* cancel;

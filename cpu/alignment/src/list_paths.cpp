@@ -13,7 +13,7 @@
 namespace gpualign {
 namespace {
 
-constexpr int64_t kMaxBytes = 64 << 20;   // of a group of lanes: longer pairs share no vector
+constexpr int64_t kMaxBytes = 64 << 20;   // of a group of lanes: longer pairs do not share vectors
 constexpr double kMaxBandShare = 0.6;     // of a row that a band may cover; a wider one saves nothing
 constexpr int kMinLaneShare = 6;          // a group fills at least one lane in this many; fewer pairs are faster one by one
 constexpr double kMaxGrowth = 1.5;        // of the cells of the smallest pair of a group, with which a group is still extended
@@ -75,7 +75,7 @@ class ListTracer {
   Record target(int64_t pair) const { return targets_.record(pairs_[pair].target); }
   void set_bound(int64_t pair) { bound_.set_pair(letters_.query(pairs_[pair].query), letters_.target(pairs_[pair].target)); }
 
-  // Lets a pair, which is that of the bound, wait for a band of this slack, or adds it to the others.
+  // Queues a pair, which must be the current one of bound_, for a band with this slack, or adds it to the others.
   void add(int64_t pair, int64_t slack, std::vector<int64_t>& others) {
     const int64_t rows = query(pair).length, columns = target(pair).length;
     const int64_t needed = std::abs(columns - rows) + 2 * slack + 1,
@@ -116,7 +116,7 @@ class ListTracer {
     return stop;
   }
 
-  // Traces a group. Pairs whose bands prove nothing wait for wider ones.
+  // Traces a group. Pairs whose bands prove nothing are queued for wider ones.
   void align_group(const BandPair* group, int count, std::vector<int64_t>& others) {
     int64_t rows = 0, diagonals = 0;
     for (int k = 0; k < count; k++) rows = std::max(rows, group[k].rows), diagonals = std::max(diagonals, group[k].diagonals);

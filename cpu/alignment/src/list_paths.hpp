@@ -17,8 +17,8 @@ struct LetterTable {
   size_t columns;
 };
 
-// Writes the slack of the band that each pair needs (band_bound.hpp): the smallest with which its score is a proof. scores: [count], or
-// null for those that the pairs are expected to have. The recipe must be one for bands.
+// Writes the slack of the band that each pair needs (band_bound.hpp): the smallest with which its score proves the band. scores: [count],
+// or null: those expected from the pairs' edits. The recipe must be one for bands.
 void list_slacks(const LetterTable& queries, const LetterTable& targets, const PathRecipe& recipe, const ListedPair* pairs,
                  const int64_t* scores, int64_t count, int64_t* slacks, int threads);
 

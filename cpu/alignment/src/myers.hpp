@@ -139,7 +139,7 @@ struct MyersKernel {
     strip = s;
   }
 
-  // Advances every word by one column, those at a column outside 0 .. columns-1 excepted (kMasked: there may be such).
+  // Advances every word by one column, except for words at a column outside 0 .. columns-1. kMasked: there may be such words.
   template <bool kMasked>
   static inline __attribute__((always_inline)) void step(Strip& s, const MyersArgs& a, int64_t start, int64_t columns, int64_t t) {
     const uint8_t top = t < columns ? a.boundary[start + t] : 0;

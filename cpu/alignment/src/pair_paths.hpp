@@ -17,13 +17,13 @@ class PairPaths {
  public:
   virtual ~PairPaths() = default;
 
-  // Returns the smallest scratch memory (bytes) that a pair can do with.
+  // Returns the minimum scratch memory (bytes) for a pair.
   virtual int64_t min_bytes(int64_t rows, int64_t columns) const = 0;
 
   // Returns the cost of a pair including its traceback, in steps of the block kernel (one row of one column of all lanes).
   virtual double cost(int64_t rows, int64_t columns) const = 0;
 
-  // Aligns a pair into the sink. Throws ScratchTooSmall if the recipe's worker_bytes are fewer than min_bytes.
+  // Aligns a pair and stores its path in the sink. Throws ScratchTooSmall if the recipe's worker_bytes are fewer than min_bytes.
   // excluded: cells that the path may not contain, or null; only for recipes of more than 8 bits.
   virtual void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink,
                      const ExcludedCells* excluded = nullptr) = 0;

@@ -1,7 +1,7 @@
 // Bit-sliced scores of several queries at once: element q of a vector is query q, with one bit per target, and all queries have the same
-// targets. This fills vectors when there are fewer targets than bits, and of a set compared with itself it computes fewer pairs in vain,
-// the fewer the smaller the elements are. AVX-512 selects elements of 32 bits from 16, AVX2 those of 16 bits from 8, since its byte shuffle
-// stays within 16 bytes.
+// targets. This fills vectors when there are fewer targets than bits. When a set is compared with itself, it also computes fewer pairs that
+// are not needed: the smaller the elements, the fewer. AVX-512 selects elements of 32 bits from 16, AVX2 those of 16 bits from 8, since its
+// byte shuffle stays within 16 bytes.
 //
 // The recurrence and the cells are those of bitsliced.hpp. The match mask of a row is made when it is used: element e of a column's table
 // has the targets with letter e, and a permutation selects the element for each query's letter. All queries end in the same row. A shorter

@@ -16,8 +16,8 @@ namespace {
 // Several queries at once, with 1 or 2 tables per column: a permutation or three operations more than a mask, and the loads of letters.
 constexpr double kSharedStep[kMaxMatchSteps][2] = {{1.3, 1.6}, {1.25, 1.5}, {1.15, 1.3}, {1.15, 1.3}};
 
-// Returns the cost of a cell in bytes relative to that of a bit-sliced cell: some 6 operations, or 4 with three-input logic, over those of
-// the recurrence in bitsliced.hpp.
+// Returns the cost of a cell in bytes relative to that of a bit-sliced cell: about 6 operations, or 4 with three-input logic, divided by
+// those of the recurrence in bitsliced.hpp.
 double byte_step(int match_steps, bool ternary_logic) {
   constexpr double kOperations[] = {3, 8, 20, 36}, kTernary[] = {2, 5, 12, 21};
   return ternary_logic ? 4 / kTernary[match_steps - 1] : 6 / kOperations[match_steps - 1];
@@ -216,7 +216,7 @@ class TileScorer {
   }
 
   // ---- single pairs
-  // Return the steps of a query: by the block kernel, which computes all lanes, needed or not; by single pairs; by the better of the two.
+  // Return the steps for a query: by the block kernel, which computes all lanes, needed or not; by single pairs; by the better of the two.
   double steps_of_block(int64_t id) const { return static_cast<double>(queries_.length(id)) * static_cast<double>(columns_); }
   double steps_of_pairs(int64_t id) const {
     double steps = 0;
