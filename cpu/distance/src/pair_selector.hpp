@@ -20,7 +20,7 @@ struct SelectionTerm {
   int count;  // index of the count that the term is added to
 };
 
-// A rule: see PairSelectionRule. Indices of counts are -1 where there is no such condition.
+// A rule: see PairSelectionRule. The index of a count is -1 if there is no such condition.
 struct SelectionRule {
   std::vector<int64_t> weights;  // of each count
   std::vector<int64_t> offsets;  // of each row of the panels, or empty
@@ -50,8 +50,8 @@ class PairSelector {
 
   // upper: only pairs of a row with a later one.
   SelectedTile select(int64_t row_start, int64_t row_stop, int64_t column_start, int64_t column_stop, bool upper) const {
-    // Few words: kernels gather those of a block's columns for all of its rows, so that many rows are better. Otherwise rows with an odd
-    // number of cache lines do not share cache sets.
+    // With few words, kernels gather those of a block's columns once for all of its rows, so many rows are better. Otherwise, the width
+    // makes rows of counts an odd number of cache lines, so that they do not share cache sets.
     const int64_t height = max_words_ <= kFewWords ? 192 : 64, width = max_words_ <= kFewWords ? 160 : 496;
     SelectedTile out;
     out.counts.resize(kinds());
@@ -74,7 +74,7 @@ class PairSelector {
     int64_t columns() const { return column_stop - column_start; }
   };
   static constexpr int64_t kFewWords = 32;
-  static constexpr int64_t kGroup = 16;  // pairs that are looked at together
+  static constexpr int64_t kGroup = 16;  // pairs that are tested together
 
   size_t kinds() const { return rule_.weights.size(); }
 
@@ -134,7 +134,7 @@ class PairSelector {
     return !within;
   }
 
-  // counts: the first count of the pair; each further one is `size` places on.
+  // Adds a pair to `out` if the rule selects it. counts: the first count of the pair; each further one is `size` elements later.
   void choose(int64_t row, int64_t column, const int32_t* counts, int64_t size, SelectedTile& out) const {
     if (rule_.compared >= 0 && counts[rule_.compared * size] < rule_.min_compared) {
       out.too_few++;

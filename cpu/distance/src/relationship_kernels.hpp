@@ -2,8 +2,8 @@
 // calls count. Terms are integers, so the sums are exact in any order. See core/distance/grm.py for the terms.
 //
 // Most genotypes are homozygous for the first allele. So for 64 sites and a block of columns, a table holds the change that each site makes
-// to the sums of these columns if the row has another genotype, or no call, instead of that one; of a row only such sites are visited. A
-// row of the table is a row of vectors, and the sums of a block of columns stay in registers.
+// to the sums of these columns if the row has another genotype, or no call, instead of that one. Only such sites of a row are visited. A
+// row of the table consists of whole vectors, and the sums of a block of columns stay in registers.
 #pragma once
 #include "cpu/src/simd.hpp"
 #include "distance.hpp"

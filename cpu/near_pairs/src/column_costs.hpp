@@ -8,7 +8,7 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-constexpr int kColumnsPerTest = 2;  // columns after which vectors are left whose lanes all exceed the limit
+constexpr int kColumnsPerTest = 2;  // columns between tests whether all lanes of a vector exceed the limit
 
 // Returns the costs of a letter, by its row, with the letters of the targets from `first` on at a position.
 static inline Bytes column_costs(const ColumnTask& task, const uint8_t* row, int32_t plane, int64_t first) {

@@ -1,4 +1,4 @@
-// Near pairs by distances of columns: short strings with one gap, at a fixed place, as TCRdist compares CDR3s, or at any place.
+// Near pairs by distances along columns: short strings with one gap, at a fixed position, as TCRdist compares CDR3s, or at any position.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace gpualign {
 // trim_end cost nothing. g = min(6, 3 + floor((s - 5) / 2)) (Dash et al. 2017, https://doi.org/10.1038/nature22383, as in pwseqdist).
 //
 // With gap_is_free each letter of the shorter string costs the lower of two costs instead: with the letter as far from the start of the
-// longer one, and with that as far from its end. This is a lower bound of the distance with the gap at its best place.
+// longer one, and with that as far from its end. This is a lower bound of the distance with the gap at its best position.
 struct ColumnDistance {
   const uint8_t* costs;  // [32][32], symmetric
   int largest_cost;
@@ -29,12 +29,12 @@ struct ColumnDistance {
 constexpr int kMaxColumnSum(int largest_cost) { return 253 - 2 * largest_cost; }
 
 // Returns the positions of a string of n letters in the order in which they are compared: those on both sides of the usual gap first, as
-// they differ most and are seldom in the gap.
+// they differ most and are rarely in the gap.
 std::vector<int32_t> comparison_order(int32_t n);
 
 struct ColumnPanel;
 
-// Targets in panels, which threads read together.
+// Targets in panels, which several threads may read at the same time.
 class ColumnTargets {
  public:
   // ids: [count] targets in ascending order of length, those of one length by label, then by the letters that are compared first. labels:

@@ -1,4 +1,4 @@
-// Targets of one length as a tree by their labels and the letters that are compared first, which is descended with one query after another.
+// Targets of one length as a tree by their labels and the letters that are compared first. It is searched with one query after another.
 #pragma once
 #include <cstdint>
 #include <utility>

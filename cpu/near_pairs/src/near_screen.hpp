@@ -4,8 +4,8 @@
 // lane. Common bits of two sketches are counted in one of two ways.
 //   Look-up  Each nibble x of the query selects a table of 16 bytes with popcount(x & y) for each nibble y of a target. A byte shuffle
 //            looks up as many targets as a vector has bytes: one shuffle and one addition for four bits of each (the in-register tables of
-//            Andre, Kermarrec, Le Scouarnec 2015, https://doi.org/10.14778/2856318.2856324). To AND whole rows and count them by shuffles
-//            takes two shuffles and six additions for as many bits, and a reduction.
+//            Andre, Kermarrec, Le Scouarnec 2015, https://doi.org/10.14778/2856318.2856324). ANDing whole rows and counting their bits by
+//            shuffles takes two shuffles and six additions for as many bits, and a reduction.
 //   Words    AND, vector popcount and addition for a word of each target, where vectors count their bits (and where there is no shuffle).
 // Sketches are cut into chunks of words: a chunk of a panel stays in the L1 cache while all queries of a task use it.
 #pragma once

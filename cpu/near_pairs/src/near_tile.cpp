@@ -75,7 +75,7 @@ class TileRun {
   int32_t query_length(int64_t i) const { return queries_.length(tile_.query_ids[i]); }
   int64_t target(int lane) const { return tile_.target_ids[panel_ + lane]; }
 
-  // Adds up the requested pairs. Most targets come after the first target of every query. Only the others are sorted, since sorting all
+  // Counts the requested pairs. Most targets come after the first target of every query. Only the others are sorted, since sorting all
   // would take as long as comparing their pairs.
   void count_requested() {
     const int64_t last = tile_.query_count ? *std::max_element(tile_.firsts, tile_.firsts + tile_.query_count) : 0;

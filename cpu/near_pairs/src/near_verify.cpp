@@ -7,7 +7,7 @@
 namespace gpualign {
 namespace {
 
-constexpr int64_t kAtOnce = 1 << 16;  // pairs that are sorted by kernel together
+constexpr int64_t kAtOnce = 1 << 16;  // pairs that are sorted by kernel at a time
 
 // Returns 64 bits of a plane from letter `first` on, which may be below 0. Bits outside of the record are 0.
 uint64_t plane_bits(const RecordPlanes& record, int plane, int64_t first) {

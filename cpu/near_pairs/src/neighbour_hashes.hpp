@@ -17,7 +17,7 @@ namespace gpualign {
 
 constexpr int kMaxDeletions = 3;
 
-// Returns x with its bits mixed, by the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+// Returns x with its bits mixed, by a step of SplitMix64 (Steele, Lea, Flood 2014).
 inline uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -25,7 +25,7 @@ inline uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Returns an upper bound of the neighbours of a string of `length` letters, in which equal ones count separately: the sum of
+// Returns an upper bound of the number of neighbours of a string of `length` letters, which counts equal ones separately: the sum of
 // binomial(length, x) for x <= k; -1 if it exceeds 2^62.
 int64_t max_neighbours(int64_t length, int k);
 
