@@ -124,7 +124,7 @@ nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes,
   std::vector<int32_t> lengths(want_runs ? count : 0);
   {
     nb::gil_scoped_release unlocked;
-    const size_t part_pairs = want_runs ? count : kRecountedPairsPerPart;  // the new paths follow one another
+    const size_t part_pairs = want_runs ? count : kRecountedPairsPerPart;  // one part, if new paths are appended to one buffer
     const size_t parts = count ? (count + part_pairs - 1) / part_pairs : 0;
     share(parts, static_cast<int>(std::min(parts, static_cast<size_t>(std::max(threads, 1)))), [&](size_t part) {
       Recount again(counts_as.data(), want_runs ? &runs : nullptr);

@@ -61,7 +61,7 @@ inline void copy_rows(const Elements& out, const Elements& values, size_t row, s
   place_rows(out, values, row, column, threads, [bytes](uint8_t* to, const uint8_t* from) { memcpy(to, from, bytes); });
 }
 
-// Converts elements to a type that holds all values of theirs.
+// Converts elements to a wider type.
 template <class To, class From>
 void widen_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
   const size_t columns = values.columns;

@@ -1,4 +1,4 @@
-// Calls of a panel, codes[samples][sites]: detection of sites with two different calls, and packing into bit planes.
+// Calls of a panel, codes[samples][sites]: detection of sites with more than two different calls, counts, and packing into bit planes.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -195,7 +195,7 @@ class CodeUnpacker {
   uint64_t spread_[256] = {};  // bit k of a byte in byte k
 };
 
-// Makes planes of sets of calls from the planes of numbered calls that CodeUnpacker describes.
+// Makes planes that each mark a set of calls, from planes of numbered calls as CodeUnpacker describes them.
 class PlaneSelector {
  public:
   // sources[plane]: stored plane that equals a plane, or -1: it marks the calls with numbers[plane].

@@ -81,7 +81,7 @@ struct LineCells {
   int64_t not_empty = -1;  // first column that should be empty but is not
 };
 
-// Splits a line at a separator and calls take(index, column, from, to) for the cells of columns that are read, `index` counting these.
+// Splits a line at a separator and calls take(index, column, from, to) for the cells of columns that are read; `index` numbers these.
 // columns[count] is the treatment of each column; if count is 0, all are read. Cells beyond the columns are only counted.
 template <bool kAll, class Take>
 LineCells each_cell_of(const char* at, const char* end, char separator, const uint8_t* columns, int64_t count, Take take) {

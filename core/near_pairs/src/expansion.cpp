@@ -11,8 +11,8 @@ namespace gpualign {
 namespace {
 
 constexpr size_t kRowsPerPart = 1024;     // queries that a thread expands at a time
-constexpr size_t kItemsPerThread = 8192;  // pairs that are added, or groups that are forgotten, for each thread, at least
-constexpr size_t kGroupsTogether = 64;    // neighbours that share a pool
+constexpr size_t kItemsPerThread = 8192;  // pairs to add, or groups to forget, for which another thread is worth its start
+constexpr size_t kGroupsTogether = 64;    // neighbouring groups that share a pool
 constexpr size_t kMaxSpareItems = 64;     // longer lists are freed, because any group might take them, and their memory is not counted
 
 // Calls act(start, stop) for ranges of rows, each in one of the threads.

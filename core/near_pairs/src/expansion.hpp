@@ -10,17 +10,18 @@
 
 namespace gpualign {
 
-// Near pairs as columns: of groups in other memory, of records in their own.
+// Near pairs of groups, as columns in memory of the caller.
 struct GroupPairs {
   const int64_t *queries, *targets, *distances;
   size_t count;
 };
 
+// Near pairs of records, as columns.
 struct RecordPairs {
   UnsetVector<int64_t> queries, targets, distances;
 };
 
-// Groups of equal records, in other memory. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
+// Groups of equal records, in memory of the caller. The records of group g are members[starts[g]] .. members[starts[g + 1] - 1], ascending.
 struct Groups {
   const int64_t *members, *starts;
   size_t count;
@@ -46,7 +47,7 @@ class PairExpansion {
   // Forgets the near groups of these groups.
   void forget(const int64_t* groups, size_t count, int threads);
 
-  // Returns the bytes of memory for groups of queries without near pairs.
+  // Returns the memory, in bytes, for groups that have queries but no near pairs yet.
   static size_t bytes(size_t queries) { return queries * sizeof(NearList); }
 
   size_t groups() const { return near_.size(); }
@@ -65,14 +66,15 @@ class PairExpansion {
   // Returns the number of the pool of a group. Neighbours share a pool, so that no two threads write beside each other.
   static size_t pool_of(int64_t group);
 
-  // Calls act(is_own) in each thread, where is_own(group) tells whether a group, and with it its pool, is this thread's. All threads look
-  // at every pair or group: what takes time is to find the lists of groups in memory. items: number of pairs or groups.
+  // Calls act(is_own) in each thread, where is_own(group) tells whether a group, and with it its pool, belongs to this thread. All threads
+  // look at every pair or group, which is quick: finding the lists of groups in memory is what takes time. items: number of pairs or
+  // groups.
   template <class Act>
   static void deal_groups(size_t items, int threads, const Act& act);
 
-  std::vector<NearList> near_;  // of each group with queries
-  // Of each pool, empty lists of groups that have been forgotten. Their memory is used again: a band has as many lists as the one before,
-  // and the system would take back and clear their pages each time.
+  std::vector<NearList> near_;  // [group] for groups with queries
+  // [pool] empty lists of groups that have been forgotten. Their memory is used again, because a band has about as many lists as the one
+  // before, and the system would take back and clear their pages each time.
   std::array<std::vector<NearList>, kPools> spare_;
   Groups targets_;
   int64_t offset_;

@@ -43,7 +43,7 @@ Composition composition_of(const uint8_t* codes, int64_t length);
 
 enum class Adjustment { kScale, kAdjust };
 
-// A substitution matrix as what its scores stand for.
+// What the scores of a substitution matrix stand for.
 struct MatrixModel {
   PairFrequencies targets;  // q, symmetric, adding up to 1
   double lambda;            // nats per score point, without gaps

@@ -152,7 +152,8 @@ class Scan {
   std::shared_mutex memory_;
 };
 
-// Reserves memory for as many strings as the records so far let expect. Too much costs nothing, and too little is made up for later.
+// Reserves memory for the strings that are expected, judging by the records so far. Too much costs nothing, and if it is too little, more
+// is allocated later.
 void Scan::reserve() {
   size_t held = 1;
   const std::array<StringColumn*, 3> columns{&all_.ids(), &all_.letters(), &all_.descriptions()};
@@ -167,8 +168,8 @@ void Scan::reserve() {
 
 // Returns the next piece to be scanned; null if there is none, or time is up.
 //
-// A piece that is taken is also appended, as later ones wait for it. Pieces are taken in order, so the first one that has not been appended
-// is always in work, and its thread never waits: it frees what others wait for.
+// A piece that is taken must also be appended, because later ones wait for it. Pieces are taken in order, so the first one that has not
+// been appended is always in work, and its thread never waits: it frees what others wait for.
 std::unique_ptr<Piece> Scan::take_piece() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return stopped_ || taken_ == pieces_ || spare_ || !free_.empty(); });

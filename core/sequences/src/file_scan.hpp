@@ -2,12 +2,12 @@
 //
 // The file is divided into pieces of equal size. A thread takes the next piece and scans the records that begin in it into columns of its
 // own, which stay in its caches. Records of a piece get their places in the common columns when those of all earlier pieces have theirs;
-// the thread that has scanned the last piece that is missing copies them there. Meanwhile, others scan a few pieces ahead.
+// the thread that scans the last missing piece copies them there. Meanwhile, others scan a few pieces ahead.
 //
-// A thread finds the first record of its piece by its looks, without what precedes it. It is right only if the last record of the pieces
-// before ends there, which is checked when places are taken. The scan ends at the first record that begins elsewhere, needs another parser,
-// is longer than a few pieces, or has no following record. So what is scanned is what a single scanner would have scanned up to there,
-// however the file is divided, and the caller parses the next record in the usual way.
+// A thread guesses from the text of its piece where the first record begins, without knowing what precedes it. The guess is right only if
+// the last record of the earlier pieces ends there, which is checked when places are taken. The scan ends at the first record that begins
+// elsewhere, needs another parser, is longer than a few pieces, or has no following record. So what is scanned is what a single scanner
+// would have scanned up to there, however the file is divided, and the caller parses the next record in the usual way.
 #pragma once
 #include <cstdint>
 

@@ -17,7 +17,7 @@ struct Gathered {
 };
 
 // Copies the strings picked[0] .. picked[count - 1], which may repeat. Each thread copies strings of about the same total size. Runs of
-// adjacent strings are copied at once, so omitting few of many runs at the speed of memory.
+// adjacent strings are copied at once, so if few of many strings are left out, copying is as fast as memory.
 inline Gathered gather(const uint8_t* text, const int64_t* offsets, const int64_t* picked, int64_t count, int max_threads) {
   constexpr int64_t kThreadWork = 4 << 20;  // bytes for which a thread is worth its start
   LargeArray<int64_t> ends = large_array<int64_t>(static_cast<size_t>(count) + 1);

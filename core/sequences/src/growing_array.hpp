@@ -11,7 +11,7 @@
 
 namespace gpualign {
 
-// An array of text or offsets. New elements are not initialised. The memory is malloc's, so that `take` can give it away.
+// An array of text or offsets. New elements are not initialised. The memory is malloc's, so that `take` can hand it over.
 template <class T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);

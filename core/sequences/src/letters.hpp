@@ -59,8 +59,8 @@ class ByteSet {
 // Defines the kinds of letters and records that are counted.
 struct KindRules {
   ByteSet plain, other;  // letters of the first and of the second kind
-  int64_t clear_length;  // letters of a clear record, at least
-  double clear_part;     // part of them that is of the first kind, at least; none may be of the second
+  int64_t clear_length;  // minimum number of letters of a clear record
+  double clear_part;     // minimum fraction of them that is of the first kind; none may be of the second
 };
 
 struct Kinds {

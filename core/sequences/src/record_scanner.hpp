@@ -38,9 +38,9 @@ class RecordScanner {
   // letters: expected number of letters, 0 if unknown. described: store descriptions.
   RecordScanner(Kind kind, size_t letters, bool described) : kind_(kind), described_(described) { letters_.text.reserve(letters + kSlack); }
 
-  // The result of a call. Bytes before `taken` are in the columns. Those from there to `strange` belong to a record for
-  // another parser, which may see several records there; with FASTQ it is everything that follows, including later bytes.
-  // strange == taken: the remaining bytes are not a complete record yet.
+  // The result of a call. Bytes before `taken` are in the columns. Those from there to `strange` need another parser, which may find
+  // several records in them; with FASTQ, so does everything that follows, including later bytes. strange == taken: the remaining bytes are
+  // not a complete record yet.
   struct Fed {
     size_t taken, strange;
   };
@@ -53,7 +53,7 @@ class RecordScanner {
   // Returns the kinds of the records taken since the last call, with record numbers counted from the first record of all.
   Kinds count_kinds(const KindRules& rules);
   // Replaces letters by codes, from the first one without a code up to the first one that is invalid in the encoding. Returns the number of
-  // letters already replaced by codes now. Kinds must be counted before, as they need the letters.
+  // letters that have been replaced so far. Kinds must be counted before, as they need the letters.
   size_t encode(const Encoding& encoding);
   // Resets the columns after they have been taken: they are numbered from 0 again.
   void reset_columns() {
@@ -65,7 +65,7 @@ class RecordScanner {
     for (StringColumn* column : {&ids_, &letters_, &descriptions_}) column->clear();
     taken_ = counted_ = encoded_ = 0;
   }
-  // Tells that the kinds of all records are known, and that the first `encoded` letters have been replaced by codes.
+  // Notes that the kinds of all records are known, and that the first `encoded` letters have been replaced by codes.
   void mark_counted(size_t encoded) {
     counted_ = letters_.count();
     encoded_ = encoded;
@@ -93,7 +93,7 @@ class RecordScanner {
 
   Kind kind_;
   bool described_;
-  size_t taken_ = 0;    // records already given away
+  size_t taken_ = 0;    // records whose columns the caller has taken
   size_t counted_ = 0;  // records whose kinds are known
   size_t encoded_ = 0;  // letters already replaced by codes
   StringColumn ids_, letters_, descriptions_;
