@@ -36,7 +36,9 @@ class Records:
         """Bytes of memory, without codes and offsets."""
 
 class Found:
-    """The near pairs of a tile, sorted by query, then target."""
+    """
+    The near pairs of a tile; those of near_tile are sorted by query, then target.
+    """
 
     @property
     def queries(self) -> NDArray[numpy.int64]:
@@ -53,7 +55,7 @@ class Found:
     @property
     def steps(self) -> NDArray[numpy.int64]:
         """
-        int64[4]: pairs requested, and pairs remaining after lengths, after letter counts, after sketches.
+        int64[4] of near_tile: pairs requested, and pairs remaining after lengths, after letter counts, after sketches. Not used by column_tile.
         """
 
     @property

@@ -286,7 +286,7 @@ NB_MODULE(_near, m) {
           "Build the records first to stop - 1, in `threads` threads. Every record must be built once.")
       .def_prop_ro("nbytes", [](const HeldRecords& r) { return r.bytes(); }, "Bytes of memory, without codes and offsets.");
 
-  nb::class_<Found>(m, "Found", "The near pairs of a tile, sorted by query, then target.")
+  nb::class_<Found>(m, "Found", "The near pairs of a tile; those of near_tile are sorted by query, then target.")
       .def_prop_ro(
           "queries", [](const Found& f) { return f.queries; }, nb::rv_policy::automatic, "int64[pairs]: record numbers.")
       .def_prop_ro(
@@ -295,7 +295,8 @@ NB_MODULE(_near, m) {
           "distances", [](const Found& f) { return f.distances; }, nb::rv_policy::automatic, "int32[pairs].")
       .def_prop_ro(
           "steps", [](const Found& f) { return f.steps; }, nb::rv_policy::automatic,
-          "int64[4]: pairs requested, and pairs remaining after lengths, after letter counts, after sketches.")
+          "int64[4] of near_tile: pairs requested, and pairs remaining after lengths, after letter counts, after sketches. Not used by "
+          "column_tile.")
       .def_ro("overflow", &Found::overflow, "More pairs are near than allowed: the arrays are empty, and the steps are incomplete.");
 
   m.def(
