@@ -17,7 +17,7 @@ from gpualign.core.execution.both_strands import is_minus_better
 from gpualign.core.near_pairs.deduplication import DuplicateGroups
 from gpualign.core.results.blocks import RectangleBlock
 from gpualign.core.sequences.strands_frames import MINUS, make_strands
-from gpualign.cpu.alignment.single_pair import PairAligner
+from gpualign.cpu.alignment.single_pair import SinglePairAligner
 from gpualign.jobs.devices.memory import default_memory
 
 _GAP_SWAP_TABLE = str.maketrans("ID", "DI")
@@ -52,7 +52,8 @@ def align_members(
 
     Raises `RunError` if a pair needs more than `memory`.
     """
-    aligner = PairAligner(task.scoring.of_alignments, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
+    pair_memory = (memory or default_memory()) // 2
+    aligner = SinglePairAligner(task.scoring.of_alignments, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, pair_memory)
     records = np.arange(len(task.queries))
     of = clustering.representatives[clustering.labels]
     identities, cigars, is_reverse_complement = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
@@ -67,7 +68,7 @@ def align_members(
 
 
 def _align_to_representative(
-    task: Task, aligner: PairAligner, record: int, representative: int, identity_definition: int
+    task: Task, aligner: SinglePairAligner, record: int, representative: int, identity_definition: int
 ) -> tuple[float, str, bool]:
     """Return (identity, CIGAR, whether the reverse complement is aligned) for a record and its representative, given by their
     numbers."""

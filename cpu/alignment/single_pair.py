@@ -27,11 +27,12 @@ _MAX_RECIPE_LENGTH = 1 << 40
 """Sequence length for which local-score recipes are made, so that their score types are wide enough for any pair."""
 
 EncodedPair = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
+"""A pair as kernel arguments: (codes, offsets, record number) of the query, then of the target."""
 
 
-class PairAligner:
+class SinglePairAligner:
     """Aligns pairs under a fixed scoring. `align` may be called from any number of threads at once. memory: maximum memory for a pair, in
-    bytes."""
+    bytes"""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, mode: Mode, end_gaps: EndGaps, memory: int) -> None:
         letters = len(alphabet)

@@ -14,7 +14,7 @@ from gpualign.core.scoring import biopython_matrices as collection
 from gpualign.core.scoring import matrices
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN
-from gpualign.cpu.alignment.single_pair import PairAligner
+from gpualign.cpu.alignment.single_pair import SinglePairAligner
 
 
 def code(alphabet, letters):
@@ -201,7 +201,7 @@ def test_what_keeps_equal_sequences_whole(rng, alphabet, options, whole):
     scoring = make_scoring(alphabet, options)
     letters = np.arange(len(alphabet.letters), dtype=np.uint8)
     assert scoring.self_alignment_is_gapless(letters) is whole
-    aligner = PairAligner(scoring, alphabet, Mode.GLOBAL, EndGaps.PENALISED, 1 << 24)
+    aligner = SinglePairAligner(scoring, alphabet, Mode.GLOBAL, EndGaps.PENALISED, 1 << 24)
     for length in (1, 2, 30) if whole else ():
         text = rng.choice(letters, length)
         found = aligner.align(text, text)
