@@ -7,7 +7,7 @@
 // The band extends `slack` diagonals beyond 0 and n - m on either side. A path that leaves it has at least I = slack + 1 + max(0, n - m)
 // letters of the target and D = slack + 1 + max(0, m - n) letters of the query against gaps, since I - D is n - m. Its gaps cost at least
 // 2o + e (I + D). The best score of a letter with any other, or 0 if that is negative, bounds what the letter can add. So the pairs of a
-// path add at most the sum of these over the query without the D smallest ones, and likewise for the target and I.
+// path add at most the sum of these over the query without the D smallest ones, and at most that over the target without the I smallest.
 //
 // A band that is too narrow still gives a score, which the best path reaches or exceeds. From that follows the width of a band that
 // suffices.

@@ -160,7 +160,7 @@ struct GridKernel {
     V* out = static_cast<V*>(directions);
     constexpr int kElements = kRows / kPacked;
     V scores[kLetters][kColumns];
-    constexpr int N = 2;  // columns that advance together; directions take registers as well
+    constexpr int N = 2;  // columns that advance together; directions also take registers
     for (int64_t j = 0; j < count; j += N, out += N * kElements) {
       look_up<N>(a, table8, strip, column + j, scores);
       V v[N], y[N];

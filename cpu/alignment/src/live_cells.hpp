@@ -7,9 +7,9 @@
 //
 // A strip of rows is computed from the first column to which a live cell of the row above leads, to the last such column and further until
 // no cell of a column is live. Left of it, H = 0 without gaps enters, which is no more than the true values. H and F below a column that is
-// not computed remain those of an earlier row. The cell they belong to is not live; nor is a path that goes on from them in a later row,
-// where the rest is no larger. So all cells that paths with the score `goal` pass through are computed, and have their true H, E and F, by
-// induction along the path; and no other cell reaches it.
+// not computed remain those of an earlier row. The cell they belong to is not live; nor is any cell of a path that continues from them in a
+// later row, where the rest is no larger. So all cells that paths with the score `goal` pass through are computed, and have their true H, E
+// and F, by induction along the path; and no other cell reaches it.
 //
 // An alignment that begins in a row of the strip could have begun in the row above with H = 0, so beginnings need no care of their own,
 // except for seeds. Once a lane has an end, only ends in earlier columns are still of interest, or none in later strips if the first row

@@ -28,7 +28,7 @@ struct ColumnWords {
 // ---- operations: the planes of a column, and the bits of a word of a row with that of each column
 template <bool Masked>
 struct DifferLanes {
-  const int64_t* at;  // offsets of planes, the last of which marks calls if Masked
+  const int64_t* at;  // offsets of planes; if Masked, the last plane marks calls
   int planes;
   int64_t column_plane(int p) const { return at[p]; }
   void bits(const uint64_t* row, ColumnWords columns, Words* out) const {

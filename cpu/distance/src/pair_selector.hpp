@@ -25,7 +25,7 @@ struct SelectionRule {
   std::vector<int64_t> weights;  // of each count
   std::vector<int64_t> offsets;  // of each row of the panels, or empty
   int64_t max_sum;
-  int compared;  // index of the compared sites, of which a pair needs min_compared
+  int compared;  // index of the number of compared sites, which is at least min_compared
   int32_t min_compared;
   int capped;  // index of the count that is at most `cap`, and never decreases
   int32_t cap;

@@ -14,7 +14,7 @@ constexpr int64_t kMaxPanelTargets = 1 << 15;   // their letters fit the second-
 constexpr uint8_t kLooksUpNothing = 128;        // for which a look-up yields 0
 constexpr int32_t kGapStart = 6, kGapStop = 9;  // positions that most often lie in the gap
 
-// A column of two strings: positions of its letters, and of those with which it costs as much if that is less.
+// A column of two strings: positions of its letters, and of those on the other side of a free gap. It costs the lower of the two costs.
 struct Column {
   int32_t query, target;
   int32_t other_query = query, other_target = target;
@@ -42,7 +42,7 @@ std::vector<Column> columns_of(int32_t m, int32_t n, const ColumnDistance& dista
 }
 
 // The columns of strings of two lengths, and in them the query's position that is compared with each leading letter of a target. It is -1
-// if the letter is in no column, or in two of them because columns have others.
+// if the letter is in no column, or if it is in two because the gap is free.
 struct Alignment {
   std::vector<Column> columns;
   bool has_others;

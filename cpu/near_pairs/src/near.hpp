@@ -35,8 +35,8 @@ struct RecordPlanes {
 struct BandPair {
   RecordPlanes rows, columns;  // rows.length >= columns.length >= 1
   int32_t limit;               // at most rows.length. If whole records are compared, at least rows.length - columns.length
-  int32_t overhang;            // letters of `columns` that may stay out at either end, if ends are free (near_band.hpp), else unused
-  int32_t depths[2];           // letters of both records that may stay out at the start, and at the end, if ends are free
+  int32_t overhang;            // letters of `columns` that may be left out at either end, if ends are free (near_band.hpp), else unused
+  int32_t depths[2];           // letters of both records that may be left out at the start, and at the end, if ends are free
 };
 
 struct BandTask {

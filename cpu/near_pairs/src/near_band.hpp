@@ -6,7 +6,7 @@
 //   d       m - n. The distance of the pair is D(m, n), a cell of diagonal i - j = d, here called the goal diagonal
 //   k       limit of the pair: a distance above k is reported as -1
 //   p       (k - d) / 2 rounded down: diagonals that the band has above diagonal 0, and below the goal diagonal
-//   f       with free ends: letters of the column record that may stay out at either end, its overhang; that of the row record is f + d
+//   f       with free ends: letters of the column record that may be left out at either end, its overhang; that of the row record is f + d
 //   base    row just above the band. Bit r of a lane is row base + 1 + r
 //   shift   after every S = kColumnsPerShift columns the band moves down by S rows; between two shifts its rows are fixed
 //   Eq      match mask: rows whose letter equals the letter of the column
@@ -43,7 +43,7 @@
 // first pair and after the last pair of an alignment cost nothing. In the start corner i <= f + d and j <= f, and i or j is at most the
 // depth of the pair, because an optimal alignment leaves out few letters of both records. The end corner is its mirror image.
 //   All cells of the start corner are 0: there Eq = 1, and the row above the band has no horizontal step. In the end corner Eq = 1, too, so
-// a path that has reached it goes on along its diagonal for nothing, to column n. The distance is the least D(i, n) of the diagonals from
+// a path that has reached it continues along its diagonal at no cost, to column n. The distance is the least D(i, n) of the diagonals from
 // -f to d + f, on which paths end: no path in between is shortened, since moving on from (i, j) by x rows or columns costs x, within the
 // records or beyond.
 //   Paths start and end on the same diagonals, -f to d + f. One that strays x diagonals beyond them has at least 2x insertions and
@@ -59,7 +59,7 @@
 // the shifts of the band. Bit b of the column's letter is spread over its lane, and Eq = AND over planes b of ~(row bit ^ column bit). It
 // needs no tables and serves any alphabet.
 //   There are kernels for 2, 3 and 5 planes. If one record has the codes 0 to 3 only, the planes from 2 on of the other one are replaced by
-// their OR: a letter with any bit there matches none. So pairs of nucleotides of which one record has ambiguity codes take 3 planes.
+// their OR: a letter with any bit there matches none. So a pair of nucleotide sequences takes 3 planes if one of them has ambiguity codes.
 #pragma once
 #include "cpu/src/simd.hpp"
 #include "near.hpp"

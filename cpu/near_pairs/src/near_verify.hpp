@@ -1,5 +1,5 @@
-// Edit distances up to a bound, for pairs in any order and of any lengths. If the bound has a coverage, ends are free (near_band.hpp): the
-// edits between the parts that the coverage requires, of which the bound allows a number of its own.
+// Edit distances up to a bound, for pairs in any order and of any lengths. If the bound has a coverage, ends are free (near_band.hpp): only
+// edits between the parts that the coverage requires are counted, for which the bound has a separate limit.
 #pragma once
 #include <cstdint>
 
