@@ -10,8 +10,8 @@ Rules (measured in benchmarks/):
 
 If there are fewer targets than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets each
 (cpu/alignment/src/query_slices.hpp; AVX2 and AVX-512). If a query has few targets in a block, and for edit distance with very long targets,
-a single-pair kernel takes over: Myers' words for edit distance, otherwise a wavefront of byte differences (cpu/alignment/src/pairs.cpp
-compares the number of steps).
+a single-pair kernel takes over: Myers' words for edit distance, otherwise a wavefront of byte differences (cpu/alignment/src/tile.cpp
+compares the costs).
 """
 
 from __future__ import annotations
