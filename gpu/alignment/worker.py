@@ -214,8 +214,8 @@ class AlignmentWorker:
         if not submission.output.collect(stream, self._host):
             return False
         if self._on_finished:
-            origin = self._pipeline.resident.passed[0]
-            times = [event.seconds_since(origin) for event in stream.passed]
+            origin = self._pipeline.resident.events[0]
+            times = [event.seconds_since(origin) for event in stream.events]
             self._on_finished(FinishedBatch(submission.variant, submission.batch.pair_count, stream.number, *times))
         entry = self._open[tile.number]
         entry.collected_count += 1

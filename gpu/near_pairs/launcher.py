@@ -90,7 +90,7 @@ class RectangleLauncher:
 
         Raises `OutOfMemory`, before anything is launched, if there is too little device memory.
 
-        The events in `stream.passed` mark the start, the end of the screen, the end of the verification, and the end of all work.
+        The events in `stream.events` mark the start, the end of the screen, the end of the verification, and the end of all work.
 
         query_rows: limits for the rectangle's queries
         scratch_bytes: maximum size of the scratch memory for diagonal bands of the matrix that do not fit in registers
@@ -188,7 +188,7 @@ class RectangleLauncher:
 
     @staticmethod
     def download_pairs(stream: StreamBuffers, count: int) -> None:
-        """Start downloading `count` near pairs. The download has finished when the last event in `stream.passed` has happened."""
+        """Start downloading `count` near pairs. The download has finished when the last event in `stream.events` has happened."""
         stream.download_list("found", count * NEAR_DISTANCE_STRUCT.itemsize)
         stream.mark_event()
 

@@ -169,11 +169,11 @@ class NearPairWorker:
         entry = self._open[rectangle.tile.number]
         if counts.near_pair_count:
             self._launcher.download_pairs(stream, counts.near_pair_count)
-            if not self._pipeline.wait(stream.passed[-1]):
+            if not self._pipeline.wait(stream.events[-1]):
                 return False
             entry.near_pairs.append(self._launcher.downloaded_pairs(stream, counts.near_pair_count))
         if self._on_finished:
-            started, screened, verified = stream.passed[:3]
+            started, screened, verified = stream.events[:3]
             self._on_finished(
                 FinishedRectangle(rectangle.pair_count, counts, screened.seconds_since(started), verified.seconds_since(screened))
             )

@@ -31,7 +31,7 @@ class StreamBuffers:
     allocate raise `OutOfMemory` if too little memory is left.
 
     number: index of the stream
-    passed: events recorded by `mark_event` since the last `begin_batch`
+    events: events recorded by `mark_event` since the last `begin_batch`
     """
 
     def __init__(self, device: Device, number: int) -> None:
@@ -41,7 +41,7 @@ class StreamBuffers:
         self._memory: dict[str, tuple[Memory, int]] = {}
         self._pinned: dict[str, ByteArray] = {}
         self._staged = 0
-        self.passed: list[Event] = []
+        self.events: list[Event] = []
 
     @property
     def multiprocessor_count(self) -> int:
@@ -112,12 +112,12 @@ class StreamBuffers:
 
     def begin_batch(self) -> None:
         """Forget the events of the previous batch, and mark the start of the next one."""
-        self.passed = []
+        self.events = []
         self.mark_event()
 
     def mark_event(self) -> None:
-        """Record an event and append it to `passed`."""
-        self.passed.append(self.record_event())
+        """Record an event and append it to `events`."""
+        self.events.append(self.record_event())
 
     def record_event(self) -> Event:
         return self._stream.record_event()

@@ -109,7 +109,7 @@ class StreamPipeline:
                 del self.resident
 
     def _finish(self, stream: StreamBuffers, collect: Callable[[StreamBuffers], bool]) -> bool:
-        return self.wait(stream.passed[-1]) and not self._cancelled and collect(stream)
+        return self.wait(stream.events[-1]) and not self._cancelled and collect(stream)
 
     def _cancel(self) -> None:
         """Terminate the kernels in flight after an error or a stop, and wait for them, so that their memory can be freed."""
