@@ -48,10 +48,10 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
 from gpualign.gpu.runtime.tensor_map import TENSOR_MAP_BYTES
 
-_MAX_PIECES_IN_FLIGHT = 2  # for planes on the device, and for page-locked memory
+_MAX_PIECES_IN_FLIGHT = 2  # streams that take turns, and pinned buffers
 _MIN_STAGING_BYTES, _MIN_USES_PER_BUFFER = 4 << 20, 8
-"""Minimum size, in bytes, of a page-locked buffer, and minimum number of times that it is used. Allocating a buffer takes ten times as
-long as a copy."""
+"""Minimum size, in bytes, of a pinned buffer, and minimum number of times that it is used. Allocating a buffer takes ten times as long as a
+copy."""
 
 
 class _DistanceWorker:
@@ -75,7 +75,7 @@ class _DistanceWorker:
         self._stopped = is_stopped
         self._log = log
         self._opened = ExitStack()
-        self._copied: dict[str, Event] = {}  # when page-locked memory may be filled again
+        self._copied: dict[str, Event] = {}  # end of the copy from each pinned buffer, which may then be filled again
 
     def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearPairArguments | None) -> None:
         """Open the device and allocate memory for `matrix_count` count matrices of `pair_count` pairs.
@@ -213,7 +213,7 @@ class _DistanceWorker:
 
     @contextmanager
     def _staged_upload(self, stream: StreamBuffers, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
-        """Yield `nbytes` bytes of page-locked memory for the caller to fill, then queue their copy to a device address."""
+        """Yield `nbytes` bytes of pinned memory for the caller to fill, then queue their copy to a device address."""
         name = next(self._stagings)
         if name in self._copied:
             wait_for(self._copied[name])

@@ -15,10 +15,10 @@ from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 CHOOSE_PAIRS_KERNEL = Kernel("distance_choose.cu", "choose_pairs")
 
 MAX_RECORDS = 1 << 22
-"""Maximum number of pairs that are copied back in one step. They take tens of megabytes of page-locked memory."""
+"""Maximum number of pairs that are copied back in one step. They take tens of megabytes of pinned memory."""
 
 _INITIAL_STAGING_BYTES = 1 << 20
-"""Initial size, in bytes, of the page-locked buffer for pairs that are copied. It grows by doubling, because allocation is expensive."""
+"""Initial size, in bytes, of the pinned buffer for pairs that are copied. It grows by doubling, because allocation is expensive."""
 
 _TOTALS_BYTES = 24
 """Size, in bytes, of three totals: the numbers of pairs that are selected, that have too few compared sites, and that have no value."""

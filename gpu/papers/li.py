@@ -37,7 +37,7 @@ METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
 
 
 class TransferMode(Enum):
-    """How matrices are copied back: through pageable memory, page-locked memory, or page-locked memory with two batches in flight."""
+    """How matrices are copied back: through pageable memory, pinned memory, or pinned memory with two batches in flight."""
 
     PAGEABLE = "pageable"
     PINNED = "pinned"

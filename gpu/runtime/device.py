@@ -123,7 +123,10 @@ class Device(Protocol):
         """Allocate memory on the device. Raises `OutOfMemory` if too little is left."""
 
     def allocate_pinned(self, nbytes: int) -> ByteArray:
-        """Return pinned host memory, which the device can copy while kernels run. Raises `OutOfMemory` if too little is left."""
+        """Return pinned (page-locked) host memory, uint8[nbytes], which the device can copy while kernels run.
+
+        Raises `OutOfMemory` if too little is left.
+        """
 
     def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> ByteArray:
         """Return the descriptor with which the copy engine (compute capability 9.0) locates boxes of a byte matrix.
