@@ -15,8 +15,8 @@ OnDeviceFailure = Callable[[int, RunError], None]
 def failure_reporter(devices: Sequence[Device], note: Callable[[str], None] | None) -> OnDeviceFailure:
     """Return a callback that reports a failed device. note: called with a human-readable message (None: nothing is reported)."""
 
-    def lost(number: int, error: RunError) -> None:
+    def report(number: int, error: RunError) -> None:
         if note is not None:
             note(describe_failed_device(f"GPU {number + 1} of {len(devices)} ({devices[number].name})", error))
 
-    return lost
+    return report

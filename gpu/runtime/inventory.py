@@ -123,11 +123,12 @@ def parse_selection(selection: str) -> tuple[str | None, bool]:
     """
     if selection == "all":
         return "cuda:all", True
-    cpus, whole, numbers, counting = 0, list[str](), list[int](), False
+    cpus, whole, numbers, in_list = 0, list[str](), list[int](), False
     for name in selection.split(","):
+        # A number without a prefix continues a list: the 2 of cuda:0,2.
         number = name.removeprefix("cuda:")
-        counting = number.isdecimal() and (counting or number != name)
-        if counting:
+        in_list = number.isdecimal() and (in_list or number != name)
+        if in_list:
             numbers.append(int(number))
         elif name in ("cuda", "cuda:all"):
             whole.append(name)

@@ -64,21 +64,21 @@ def load_cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
     Raises `RunError` if there is no suitable compiler, or if compilation fails.
     """
     source = kernel_source(kernel)
-    place = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_cache_key(source, arch, driver)}.cubin"
-    if place.is_file():
-        return place.read_bytes()
+    path = cache_folder() / f"{Path(kernel.file).stem}-{arch}-{_cache_key(source, arch, driver)}.cubin"
+    if path.is_file():
+        return path.read_bytes()
     # Imported only now, because the search for a compiler loads libraries.
     from gpualign.gpu.runtime.compilers.selection import choose_compiler
 
     code = choose_compiler(arch, driver).compile(source, arch)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         # Written under another name and renamed, so that a concurrent run never reads half a file.
-        with tempfile.NamedTemporaryFile(dir=place.parent, suffix=".part", delete=False) as part:
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
             try:
                 part.write(code)
                 part.flush()
-                os.replace(part.name, place)
+                os.replace(part.name, path)
             except BaseException:
                 Path(part.name).unlink(missing_ok=True)
                 raise

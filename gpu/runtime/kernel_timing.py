@@ -9,7 +9,7 @@ from gpualign.gpu.runtime.device import wait_for
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import StreamPipeline
 
-BUSY_FILL_BYTES = 512 << 20  # bytes to clear, which takes some tenths of a millisecond
+BUSY_FILL_BYTES = 512 << 20  # clearing them takes some tenths of a millisecond
 
 KernelLog = Callable[[float, int], None]
 """Called with the kernel time in seconds and the number of DP cells or comparisons computed."""

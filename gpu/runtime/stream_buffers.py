@@ -40,7 +40,7 @@ class StreamBuffers:
         self._stream = device.create_stream()
         self._memory: dict[str, tuple[Memory, int]] = {}
         self._pinned: dict[str, ByteArray] = {}
-        self._staged = 0
+        self._staged_bytes = 0
         self.events: list[Event] = []
 
     @property
@@ -96,8 +96,8 @@ class StreamBuffers:
 
     def stage(self, arrays: NamedArrays) -> dict[str, int]:
         """Copy arrays into one pinned buffer, for `upload_staged`. Return the address that each array will have on the device, by name."""
-        self._staged = sum(aligned_bytes(array.nbytes) for array in arrays.values())
-        host, at = self.host_buffer("arrays", self._staged), self.address("arrays", self._staged)
+        self._staged_bytes = sum(aligned_bytes(array.nbytes) for array in arrays.values())
+        host, at = self.host_buffer("arrays", self._staged_bytes), self.address("arrays", self._staged_bytes)
         addresses: dict[str, int] = {}
         used = 0
         for name, array in arrays.items():
@@ -108,7 +108,7 @@ class StreamBuffers:
 
     def upload_staged(self) -> None:
         """Copy the staged arrays to the device."""
-        self.upload("arrays", self._staged)
+        self.upload("arrays", self._staged_bytes)
 
     def begin_batch(self) -> None:
         """Forget the events of the previous batch, and mark the start of the next one."""

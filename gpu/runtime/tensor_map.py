@@ -13,7 +13,7 @@ from gpualign.core.common.errors import RunError
 TENSOR_MAP_BYTES = 128
 """Size of a CUtensorMap, in bytes."""
 
-_MAP_ALIGNMENT_BYTES = 64  # bytes
+_MAP_ALIGNMENT_BYTES = 64
 _UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
 
 

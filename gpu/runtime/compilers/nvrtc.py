@@ -74,7 +74,7 @@ class Nvrtc:
         self._call_checked("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         self.version = major.value, minor.value
         self.title = f"NVRTC {major.value}.{minor.value}"
-        # It loads a second library by name, and the packages of CUDA 13.0 do not tell the loader where to search.
+        # NVRTC loads a second library by name, and the packages of CUDA 13.0 do not tell the loader where to find it.
         builtins = Path(path).with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
         if builtins.is_file():
             ctypes.CDLL(str(builtins))
