@@ -57,8 +57,10 @@ copy."""
 class _DistanceWorker:
     """Computes counts on one device, which keeps the counts and, if there is room, the planes.
 
+    kernel: kernel for products of planes
     thread_count: number of host threads that copy planes
     is_stopped: called between pieces of planes; once it returns True, nothing more is computed
+    log: see `CudaDistanceEngine`
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class _DistanceWorker:
         self._copiers = ThreadPool(thread_count)
         self._stopped = is_stopped
         self._log = log
-        self._opened = ExitStack()
+        self._exit_stack = ExitStack()
         self._copied: dict[str, Event] = {}  # end of the copy from each pinned buffer, which may then be filled again
 
     def open(self, panels: Sequence[Panel], pair_count: int, matrix_count: int, near_arguments: _NearPairArguments | None) -> None:
@@ -85,17 +87,17 @@ class _DistanceWorker:
         near_arguments: arguments for selecting near pairs on the device, which keeps the counts; None: counts are copied to the host
         """
         device = self._device
-        self._pipeline = self._opened.enter_context(open_pipeline(device, _MAX_PIECES_IN_FLIGHT, is_stopped=self._stopped))
+        self._pipeline = self._exit_stack.enter_context(open_pipeline(device, _MAX_PIECES_IN_FLIGHT, is_stopped=self._stopped))
         resident = self._pipeline.resident
         for operation in {term.operation for panel in panels for term in panel.recipe.terms}:
             resident.load((DIFFER_KERNEL if operation is Operation.DIFFER else self._kernel).kernel)
         count_bytes = 4 * matrix_count * pair_count
         self._counts = resident.address("counts", count_bytes, max_bytes=0)
-        self._chooser: DevicePairSelector | None = None
+        self._selector: DevicePairSelector | None = None
         if near_arguments is None:
             resident.set_host_buffer("counts", device.allocate_pinned(count_bytes))
         else:
-            self._chooser = DevicePairSelector(
+            self._selector = DevicePairSelector(
                 resident, near_arguments.count_names, near_arguments.device_count_names, near_arguments.rule, near_arguments.max_records
             )
         self._resident: dict[int, int] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
@@ -109,18 +111,18 @@ class _DistanceWorker:
         elif self._largest:
             for stream in self._pipeline.streams:
                 self._piece_address(stream)
-        self._staged = max(row_bytes, staged, TENSOR_MAP_BYTES)
+        self._staging_bytes = max(row_bytes, staged, TENSOR_MAP_BYTES)
         names = [f"staging {number}" for number in range(_MAX_PIECES_IN_FLIGHT)]
         for name in names:
-            resident.set_host_buffer(name, device.allocate_pinned(self._staged))
+            resident.set_host_buffer(name, device.allocate_pinned(self._staging_bytes))
         self._stagings = cycle(names)
 
     def close(self) -> None:
         # No object of the device may outlive its context.
         self._copied.clear()
-        self._chooser = None
+        self._selector = None
         self._copiers.close()
-        self._opened.close()
+        self._exit_stack.close()
 
     def count_band(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> dict[str, CountMatrix]:
         """Return the counts for a band by name, in host memory. Returns an empty dictionary if the run was stopped."""
@@ -133,8 +135,8 @@ class _DistanceWorker:
 
     def select_pairs(self, band: SampleBand, start: int, stop: int) -> SelectedPairs | None:
         """Return the near pairs in rows start .. stop - 1 of the band whose counts are on the device; None if there are too many pairs."""
-        assert self._chooser is not None
-        return self._chooser.select(self._counts, band, start, stop)
+        assert self._selector is not None
+        return self._selector.select(self._counts, band, start, stop)
 
     def multiply_planes(self, band: SampleBand, names: tuple[str, ...], on_progress: Callable[[int], None]) -> None:
         """Compute the counts for a band on the device by summing over all pieces of the planes.
@@ -171,8 +173,8 @@ class _DistanceWorker:
         rows, columns = band.shape
         launches = list(self._kernel_launches(piece, planes, band, count_addresses))
         with log_kernel_time(self._pipeline, stream, rows * columns * piece.site_count, self._log):
-            for kernel, filled, grid in launches:
-                stream.launch(kernel.kernel, grid, kernel.threads, filled, kernel.shared_bytes)
+            for kernel, arguments, grid in launches:
+                stream.launch(kernel.kernel, grid, kernel.threads, arguments, kernel.shared_bytes)
         stream.mark_event()
         on_progress(band.pair_count * piece.site_count)
 
@@ -190,7 +192,7 @@ class _DistanceWorker:
                 f"planes {piece_number}", piece.nbytes + TENSOR_MAP_BYTES, max_bytes=0
             )
         row_bytes = 8 * piece.word_count
-        for start in range(0, piece.row_count, step := max(1, self._staged // row_bytes)):
+        for start in range(0, piece.row_count, step := max(1, self._staging_bytes // row_bytes)):
             if self._stopped():
                 break
             stop = min(piece.row_count, start + step)
@@ -225,6 +227,11 @@ class _DistanceWorker:
     def _kernel_launches(
         self, piece: PlanePiece | BundledPlanes, planes_address: int, band: SampleBand, count_addresses: dict[str, int]
     ) -> Iterator[tuple[DistanceKernel, np.void, int]]:
+        """Yield the launches that add the counts of a piece for all pairs of a band: (kernel, its arguments, number of blocks).
+
+        planes_address: device address of the piece's planes
+        count_addresses: device addresses of the count matrices, by name
+        """
         multiprocessors = self._device.hardware.multiprocessor_count
         assert piece.word_count % CHUNK_WORDS == 0
         chunks = piece.word_count // CHUNK_WORDS
@@ -324,22 +331,22 @@ class CudaDistanceEngine:
 
     def prepare(self, request: CountRequest, memory: int) -> PreparedCounter:
         device_bytes = self._device.total_memory // 4
-        hardware, facts = f"cuda ({self._device.name})", self._device.hardware
+        hardware = self._device.hardware
         kernel, products_only = (DIFFER_KERNEL, False) if request.multiallelic else (self._kernel, True)
-        rate = kernel.comparisons_per_clock * facts.multiprocessor_count * facts.clock_hz
-        labels = self._threads, kernel.title, hardware
+        rate = kernel.comparisons_per_clock * hardware.multiprocessor_count * hardware.clock_hz
+        labels = self._threads, kernel.title, f"cuda ({self._device.name})"
         if not request.selected_pairs_only:
             return PreparedCounter(
                 request, products_only, padded_words, min(memory, device_bytes), *labels, self._count_bands, comparisons_per_second=rate
             )
 
-        def pick(
+        def select_pairs(
             panels: Sequence[Panel], bands: SampleBands, names: tuple[str, ...], rule: PairSelectionRule, on_progress: Callable[[int], None]
         ) -> SelectedPairsStream:
             return self._select_near_pairs(panels, bands, names, rule, memory // selected_pair_bytes(len(names)), on_progress)
 
-        # Counts take no memory of the host.
-        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, pick, rate)
+        # Counts stay on the device, so host memory does not limit a band.
+        return PreparedCounter(request, products_only, padded_words, device_bytes, *labels, self._count_bands, select_pairs, rate)
 
     @contextmanager
     def _open_worker(
@@ -389,11 +396,11 @@ class CudaDistanceEngine:
         remaining = iter(bands)
         if (first := next(remaining, None)) is None:
             return
-        held = needed_counts(names, {term.count_name for panel in panels for term in panel.recipe.terms}, rule)
-        near = _NearPairArguments(names, held, rule, max(min(max_pairs, MAX_RECORDS), bands.max_columns))
-        with self._open_worker(panels, bands.max_pairs, len(held), near) as (worker, pool):
+        device_count_names = needed_counts(names, {term.count_name for panel in panels for term in panel.recipe.terms}, rule)
+        near = _NearPairArguments(names, device_count_names, rule, max(min(max_pairs, MAX_RECORDS), bands.max_columns))
+        with self._open_worker(panels, bands.max_pairs, len(device_count_names), near) as (worker, pool):
             for band in chain([first], remaining):
-                pool.submit(worker.multiply_planes, band, held, on_progress).result()
+                pool.submit(worker.multiply_planes, band, device_count_names, on_progress).result()
                 yield from _near_pairs_in_rows(worker, pool, band, band.start, band.stop)
 
 

@@ -10,10 +10,10 @@ from gpualign.gpu.kernels.argument_structs import MAX_PLANES_PER_SIDE
 from gpualign.gpu.kernels.kernel import Kernel, compute_capability
 
 CHUNK_WORDS = 16
-"""Number of 64-bit words per chunk. A kernel processes one chunk of a sample in each step (kChunk in cuda_src/)."""
+"""Number of 64-bit words per chunk. A kernel processes one chunk of a sample in each step (kChunk in cuda_src/, in bytes)."""
 
-_WAVES_PER_LAUNCH = 4  # number of blocks, in multiples of those that fill a device; with fewer, the last wave leaves much of it idle
-_MIN_CHUNKS_PER_SPLIT = 32  # of a split of a sum; with fewer, the start and the end of a block take longer than its sum
+_WAVES_PER_LAUNCH = 4  # blocks per multiprocessor for which sums are split; with fewer, much of the device is idle in the last wave
+_MIN_CHUNKS_PER_SPLIT = 32  # with fewer, the start and the end of a block take longer than its sum
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class DistanceKernel:
     box_samples: int = 0
 
 
-_STAGE_BYTES_PER_SAMPLE = 128  # bytes of a sample in a stage
+_STAGE_BYTES_PER_SAMPLE = 8 * CHUNK_WORDS
 POPC_KERNEL = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
 MMA_KERNEL = DistanceKernel(
     Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE_BYTES_PER_SAMPLE

@@ -27,8 +27,8 @@ _NO_MIN_COUNT = -(1 << 31)
 """Minimum of a count for which the rule sets none. Every count exceeds it."""
 
 _BLOCK_THREADS = 256
-_PAIRS_PER_THREAD = 8  # pairs of a thread in a strip (kPairs)
-_BLOCKS_PER_SM = 8  # blocks of a multiprocessor
+_PAIRS_PER_THREAD = 8  # in a strip of a row (kPairs in cuda_src/)
+_BLOCKS_PER_SM = 8
 
 
 def needed_counts(count_names: Iterable[str], filled_names: Iterable[str], rule: PairSelectionRule) -> tuple[str, ...]:
@@ -59,11 +59,11 @@ class DevicePairSelector:
         max_records: int,
     ) -> None:
         self._buffers = buffers
-        self._names, self._held, self._rule, self._capacity = count_names, device_count_names, rule, max_records
-        self._numbers = 2 + len(device_count_names)  # of a record
+        self._names, self._device_count_names, self._rule, self._capacity = count_names, device_count_names, rule, max_records
+        self._record_bytes = 4 * (2 + len(device_count_names))  # row, column and counts
         buffers.load(CHOOSE_PAIRS_KERNEL)
         buffers.host_buffer("records", _INITIAL_STAGING_BYTES)
-        self._records = buffers.address("records", 4 * self._numbers * max_records, max_bytes=0)
+        self._records = buffers.address("records", self._record_bytes * max_records, max_bytes=0)
         self._totals = buffers.address("totals", _TOTALS_BYTES)
         self._offsets = 0 if rule.offsets is None else buffers.copy("offsets", rule.offsets)
 
@@ -71,13 +71,13 @@ class DevicePairSelector:
         """Return the near pairs in rows start .. stop - 1 of a band, or None if there are more than `max_records`."""
         rows, columns = band.shape
         rule, buffers = self._rule, self._buffers
-        filled = pack_arguments(
+        arguments = pack_arguments(
             CHOOSE_PAIRS_ARGS,
             counts=counts_address,
             offsets=self._offsets,
             records=self._records,
             totals=self._totals,
-            weights=[rule.weights.get(name, 0) for name in self._held],
+            weights=[rule.weights.get(name, 0) for name in self._device_count_names],
             most=rule.max_sum,
             matrix=rows * columns,
             capacity=self._capacity,
@@ -86,25 +86,27 @@ class DevicePairSelector:
             columns=columns,
             row_start=band.start,
             column_start=band.first_target,
-            kinds=len(self._held),
-            least_of=-1 if rule.min_compared is None else self._held.index(COMPARED),
+            kinds=len(self._device_count_names),
+            least_of=-1 if rule.min_compared is None else self._device_count_names.index(COMPARED),
             least=0 if rule.min_compared is None else rule.min_compared,
             upper=band.upper_triangle,
             floored=bool(rule.floors),
-            floors=[rule.floors.get(name, _NO_MIN_COUNT) for name in self._held],
+            floors=[rule.floors.get(name, _NO_MIN_COUNT) for name in self._device_count_names],
         )
         strips = (stop - start) * -(-columns // (_BLOCK_THREADS * _PAIRS_PER_THREAD))
         buffers.fill(self._totals, 0, _TOTALS_BYTES)
-        buffers.launch(CHOOSE_PAIRS_KERNEL, max(1, min(strips, _BLOCKS_PER_SM * buffers.multiprocessor_count)), _BLOCK_THREADS, filled)
+        buffers.launch(CHOOSE_PAIRS_KERNEL, max(1, min(strips, _BLOCKS_PER_SM * buffers.multiprocessor_count)), _BLOCK_THREADS, arguments)
         selected, lacking, undefined = buffers.fetch("totals", (3,), np.int64).tolist()
         if selected > self._capacity:
             return None
-        nbytes = 4 * self._numbers * selected
+        nbytes = self._record_bytes * selected
         if selected:
             buffers.download_list("records", nbytes)
             buffers.wait()
-        records = buffers.host_buffer("records", nbytes).view(np.int32).reshape(selected, self._numbers).T
+        records = buffers.host_buffer("records", nbytes).view(np.int32).reshape(selected, self._record_bytes // 4).T
         zeros = np.zeros(selected, dtype=np.int32)
-        counted = {name: records[2 + self._held.index(name)] if name in self._held else zeros for name in self._names}
+        counted = {
+            name: records[2 + self._device_count_names.index(name)] if name in self._device_count_names else zeros for name in self._names
+        }
         places = records[0].astype(np.int64), records[1].astype(np.int64)
         return SelectedPairs.joined([SelectedPairs(*places, counted, lacking, undefined)], self._names, stop)

@@ -86,10 +86,10 @@ class PlanePiece:
 class BundledPlanes:
     """Planes shorter than a chunk, joined end to end and cut into planes of one chunk. Has the attributes of a `PlanePiece`.
 
-    A term of products sums over all of its planes, so that it may as well sum over a few longer planes.
+    A term sums the products of all of its planes, so the sum over fewer, longer planes is the same.
 
-    panel: a panel of which each term is a sum of products
-    sides: the lists of the panel's planes that are joined: each list of which a term takes its left or its right planes
+    panel: panel whose terms are all sums of products
+    sides: the lists of planes to be joined: the left planes and the right planes of each term
     """
 
     panel: Panel
@@ -107,7 +107,7 @@ class BundledPlanes:
 
     @cached_property
     def bundles(self) -> dict[tuple[int, ...], tuple[int, ...]]:
-        """For each of `sides`, the numbers of the planes into which it is cut."""
+        """Numbers of the new planes, keyed by the side that they are cut from."""
         ends = accumulate((-(-len(side) * self._plane_words // CHUNK_WORDS) for side in self.sides), initial=0)
         return {side: tuple(range(start, stop)) for side, (start, stop) in zip(self.sides, pairwise(ends), strict=True)}
 
@@ -171,7 +171,13 @@ def _panels_by_recipe(panels: Sequence[Panel]) -> list[list[Panel]]:
 
 
 def _bundle(alike: Sequence[Panel]) -> BundledPlanes | None:
-    """Return the planes of the only panel of a recipe joined end to end, if they are shorter than a chunk and take no more memory then."""
+    """Return the planes of a recipe's panels joined end to end.
+
+    Return None if there are several panels, if a term is not a sum of products, if the planes fill a chunk, or if they would take more
+    memory joined.
+
+    alike: panels with the same recipe
+    """
     panel = alike[0]
     has_products = all(term.operation is Operation.AND for term in panel.recipe.terms)
     if len(alike) > 1 or not has_products or panel.site_count > (CHUNK_WORDS - 1) * WORD_BITS:
@@ -183,8 +189,8 @@ def _bundle(alike: Sequence[Panel]) -> BundledPlanes | None:
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[PlanePiece | BundledPlanes]:
     """Yield the planes of all panels in pieces of about `piece_bytes` bytes or `piece_sites` sites, whichever is larger.
 
-    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. A panel without such company whose
-    planes are shorter than a chunk is a piece of joined planes. Panels without terms are skipped.
+    Panels with the same recipe are processed consecutively, so that a piece can contain several of them. If a recipe has only one panel,
+    with planes shorter than a chunk, they are joined where that takes no more memory. Panels without terms are skipped.
     """
     for alike in _panels_by_recipe(panels):
         if bundle := _bundle(alike):
