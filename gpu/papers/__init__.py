@@ -1,1 +1,1 @@
-"""Methods from the papers that gpualign started from, kept as published; users can select them, and `gpualign bench` measures them."""
+"""Methods from the papers that gpualign grew out of, kept as published; users can select them, and `gpualign bench` measures them."""

@@ -23,7 +23,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
-from gpualign.core.planning.tile_plan import Pairing, Tile, TileLimits
+from gpualign.core.planning.tile_plan import Tile, TileLimits
 from gpualign.core.scoring.recurrence_forms import usable_letter_pair_mask
 from gpualign.gpu.kernels.argument_structs import LI_ARGS, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
@@ -204,10 +204,10 @@ class DeviceTask:
         matrices = stream.address("matrices", 4 * int(matrix_starts[-1]), max_bytes=0)
         shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": matrices}
         stream.upload_staged()
-        of_batch = partial(pack_arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
+        make_arguments = partial(pack_arguments, LI_ARGS, **staged, **shared, gap=task.scoring.gap_open)
         with log_kernel_time(self.pipeline, stream, int((rows * columns).sum()), self._log):
-            stream.launch(INIT_KERNEL, len(pairs), _INIT_BLOCK_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0))
-            self._launch_kernel(stream, of_batch, rows, columns)
+            stream.launch(INIT_KERNEL, len(pairs), _INIT_BLOCK_THREADS, make_arguments(first_pair=0, pairs=len(pairs), diagonal=0))
+            self._launch_kernel(stream, make_arguments, rows, columns)
 
     def _launch_kernel(self, stream: StreamBuffers, make_arguments: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
         """Launch the method's kernel as many times as the method requires.
@@ -218,21 +218,21 @@ class DeviceTask:
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
-            filled = make_arguments(first_pair=0, pairs=count, diagonal=0)
-            stream.launch(self.kernel, -(-count // matrices), threads, filled)
+            arguments = make_arguments(first_pair=0, pairs=count, diagonal=0)
+            stream.launch(self.kernel, -(-count // matrices), threads, arguments)
             return
         down, across = -(-rows // sizes.tile_size), -(-columns // sizes.tile_size)
-        # Rodinia computes one pair after the other, TiledDScan all of them at once.
+        # Rodinia computes one pair after another, TiledDScan all of them at once.
         groups = [slice(k, k + 1) for k in range(count)] if self.method == "rodinia" else [slice(0, count)]
         for group in groups:
             max_down, max_across = int(down[group].max()), int(across[group].max())
             pairs = len(down[group])
             diagonals = max_down + max_across - 1
-            filled = make_arguments(first_pair=group.start, pairs=pairs, diagonal=0)
+            arguments = make_arguments(first_pair=group.start, pairs=pairs, diagonal=0)
             for diagonal in range(diagonals):
-                filled["diagonal"] = diagonal  # only this field is set, because launches are many and short
+                arguments["diagonal"] = diagonal  # only this field is set, because launches are many and short
                 tiles = min(diagonal + 1, max_down, max_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, max_down)
-                stream.launch(self.kernel, tiles * pairs, sizes.tile_size, filled)
+                stream.launch(self.kernel, tiles * pairs, sizes.tile_size, arguments)
 
 
 def method_kernel(method: str, block_sizes: BlockSizes) -> Kernel:
@@ -262,10 +262,10 @@ class _TileComputation:
         self._runs = PathBuilder(shape)
 
     def compute(self) -> TileResult:
-        places = np.argwhere(_selected_mask(self._tile))
+        positions = np.argwhere(_selected_mask(self._tile))
         pipeline = self._work.pipeline
-        for batch in self._position_batches(places):
-            records = self._record_pairs_and_offsets(batch)
+        for batch in self._position_batches(positions):
+            records = self._pairs_and_starts(batch)
             pipeline.start(partial(self._work.start, *records), partial(self._collect, batch, *records))
         pipeline.drain()
         if self._statistics is None:
@@ -273,16 +273,17 @@ class _TileComputation:
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
-    def _record_pairs_and_offsets(self, cells: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
-        """Return (pairs, matrix_starts), the arguments of `DeviceTask.fill`, for the pairs at these (row, column) cells of the tile."""
-        pairs = np.stack([cells[:, 0] + self._tile.query_start, self._tile.targets[cells[:, 1]]], axis=1).astype(np.int64)
+    def _pairs_and_starts(self, positions: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
+        """Return (pairs, matrix_starts), the arguments of `DeviceTask.fill`. positions: (row, column) in the tile"""
+        pairs = np.stack([positions[:, 0] + self._tile.query_start, self._tile.targets[positions[:, 1]]], axis=1).astype(np.int64)
         sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
         starts = np.zeros(len(pairs) + 1, dtype=np.int64)
         np.cumsum(sizes, out=starts[1:])
         return pairs, starts
 
     def _position_batches(self, positions: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-        _, starts = self._record_pairs_and_offsets(positions)
+        """Yield the positions in batches whose matrices have at most `max_elements` elements. positions: (row, column) in the tile"""
+        _, starts = self._pairs_and_starts(positions)
         first = 0
         while first < len(positions):
             last = int(np.searchsorted(starts, starts[first] + self._capacity, side="right")) - 1
@@ -317,8 +318,6 @@ class _TileComputation:
 
 def _selected_mask(tile: Tile) -> npt.NDArray[np.bool_]:
     """Return a mask of the pairs that a tile's pairing selects: bool[queries][targets]."""
-    queries = np.arange(tile.query_start, tile.query_stop)[:, None]
-    if tile.pairing is Pairing.ALL:
-        return np.ones(tile.shape, dtype=bool)
-    later = tile.targets[None, :] > queries
-    return later if tile.pairing is Pairing.ABOVE else later | (tile.targets[None, :] == queries)
+    first_targets = tile.pairing.first_targets(np.arange(tile.query_start, tile.query_stop))
+    mask: npt.NDArray[np.bool_] = tile.targets >= first_targets[:, None]
+    return mask

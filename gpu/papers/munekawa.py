@@ -97,15 +97,16 @@ class MunekawaEngine(SingleDeviceEngine):
         table = np.full((_TABLE_LETTERS, _TABLE_LETTERS), _PADDING_SCORE, dtype=np.int32)
         table[:letters, :letters] = task.scoring.substitution
         with device_session(self._device) as pipeline:
-            on_device = pipeline.resident.copy("table", table)
+            table_address = pipeline.resident.copy("table", table)
             for tile in tiles:
-                scores = self._compute_scores(pipeline, task, tile, on_device)
+                scores = self._compute_scores(pipeline, task, tile, table_address)
                 if task.top_count is None:
                     yield TileScores(tile, scores)
                 else:
                     yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.file_positions, task.top_count))
 
     def _compute_scores(self, pipeline: StreamPipeline, task: Task, tile: Tile, table_address: int) -> npt.NDArray[np.int32]:
+        """Return the scores of all pairs in a tile, int32[queries][targets]."""
         buffers = pipeline.resident
         targets = lay_out_targets(task.targets, tile.targets)
         count, total = len(targets.offsets), len(targets.letters)
@@ -115,7 +116,7 @@ class MunekawaEngine(SingleDeviceEngine):
         letters = buffers.copy("queries", queries.codes[first : queries.offsets[tile.query_stop]])
         scores = buffers.address("scores", 4 * tile.shape[0] * count)
         buffers.fill(scores, 0, 4 * tile.shape[0] * count)
-        of_tile = partial(
+        make_arguments = partial(
             pack_arguments,
             MUNEKAWA_ARGS,
             **{name: buffers.copy(name, array) for name, array in arrays.items()},
@@ -128,11 +129,11 @@ class MunekawaEngine(SingleDeviceEngine):
         for row, query in enumerate(range(tile.query_start, tile.query_stop)):
             length = int(queries.lengths[query])
             threads = self._block_threads(length)
-            filled = of_tile(query=letters + int(queries.offsets[query] - first), scores=scores + 4 * row * count, rows=length)
+            arguments = make_arguments(query=letters + int(queries.offsets[query] - first), scores=scores + 4 * row * count, rows=length)
             kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
             buffers.load(kernel)
             with log_kernel_time(pipeline, buffers, length * int(targets.lengths.sum()), self._log):
-                buffers.launch(kernel, count, threads, filled)
+                buffers.launch(kernel, count, threads, arguments)
         result: npt.NDArray[np.int32] = buffers.fetch("scores", (tile.shape[0], count), np.int32).copy()
         return result
 

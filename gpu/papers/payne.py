@@ -30,7 +30,7 @@ METHODS = ("naive", "coalesced", "char", "register", "shared")
 """Methods in the paper's order."""
 
 _MAX_BLOCKS_PER_LAUNCH = (1 << 31) - 1
-PIECE_BYTES = 256 << 20  # genotypes that are on the device at a time
+PIECE_BYTES = 256 << 20  # size of the calls that are on the device at a time
 
 _ONLY_DIFFERENCES_MESSAGE = (
     f"the kernels of Payne 2010 count differing calls: {parameter('metric', 'hamming')}, without {parameter('compared')}"
@@ -140,14 +140,15 @@ class PayneEngine(SingleDeviceEngine):
         return counts
 
     def _launch_kernel(self, pipeline: StreamPipeline, codes: Codes, band: SampleBand, distances_address: int) -> None:
+        """Add the differences at some sites to the distances of a band. codes: uint8[samples][sites]"""
         buffers = pipeline.resident
         data, stride = lay_out_codes(codes, self._method)
         address = buffers.copy("codes", data)
         rows, columns = band.shape
-        max_rows = max(1, _MAX_BLOCKS_PER_LAUNCH // columns)  # of a launch
+        max_rows = max(1, _MAX_BLOCKS_PER_LAUNCH // columns)
         for first in range(0, rows, max_rows):
             count = min(max_rows, rows - first)
-            filled = pack_arguments(
+            arguments = pack_arguments(
                 PAYNE_ARGS,
                 data=address,
                 distance=distances_address + 4 * first * columns,
@@ -159,5 +160,5 @@ class PayneEngine(SingleDeviceEngine):
             )
             buffers.load(self._kernel)
             with log_kernel_time(pipeline, buffers, count * columns * codes.shape[1], self._log):
-                buffers.launch(self._kernel, count * columns, self._block, filled)
+                buffers.launch(self._kernel, count * columns, self._block, arguments)
         buffers.wait()
