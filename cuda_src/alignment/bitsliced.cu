@@ -25,7 +25,7 @@
 // The lanes of a warp are neighbouring queries with the same group of targets: their loads of letters are one broadcast, and any numbers of
 // queries and targets fill warps. The lanes of an item have the same number of strips and of columns.
 //
-// Macros: those of bitsliced.cuh, and BLOCKS (blocks that a multiprocessor shall hold at least: 7, 6, 6, 4 for STEPS 1 to 4).
+// Macros: those of bitsliced.cuh, and BLOCKS (minimum blocks per multiprocessor: 7, 6, 6, 4 for STEPS 1 to 4).
 // Registers: 146 (2 steps, 25 rows); 128 and 32 bytes of stack (1 step, 32 rows); 142 (4 steps, 15 rows) on sm_90a (NVRTC 13.5). Shared
 // memory: 4 COLUMNS (LETTERS + 1) THREADS bytes of slots, and the ring of carries. Measured (one H200, 2026-11-28,
 // benchmarks/results/nw_cuda.md), 16,000 x 1.5 kb: edit distance 89.0 TCUPS, 2/-1/1 (S = 4) 25.2; real 16S genes 83.6 and 23.7; 100,000 x

@@ -46,7 +46,7 @@ constexpr int kFurther = PLANES > 2 ? PLANES - 2 : 0;  // planes of letters from
 
 // What most columns need of the letters of 32 targets. Words 0 and 1: their two low bits. If there are further planes also word 2: the
 // targets with a letter from the fifth on, and word 3: not 0 if there are any in this column or COLUMNS columns before it. One load takes
-// all of it, except that two words for each of two columns are faster word by word (again because of registers).
+// all of it, except that with COLUMNS 2 columns of two words are faster word by word (benchmarks/log: G-041).
 struct alignas(kFurther ? 16 : COLUMNS == 1 ? 4 * PLANES : 4) PackedColumn {
   uint32_t word[kFurther ? 4 : PLANES];
 };

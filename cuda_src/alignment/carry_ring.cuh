@@ -1,9 +1,8 @@
 // The carries of the strip above, on their way from global to shared memory (pipeline.cuh: strip, carries).
 //
-// A thread needs a column's carry when it reaches the column, and global memory answers only some columns later. Loading into registers
-// ahead of time does not work: if registers are short, the compiler moves the loads to where the values are used, and the warps wait (46 %
-// of the time with edit distances). So each warp copies its own part of the columns ahead into a ring, by asynchronous copies, which take
-// no registers.
+// A load from global memory takes as long as several columns. Loading into registers ahead of time does not work: if registers are short,
+// the compiler moves the loads to where the values are used, and the warps wait (46 % of the time with edit distances). So each warp copies
+// its own part of the columns ahead into a ring, by asynchronous copies, which take no registers.
 //
 // Units
 //   batch   BATCH columns, requested and used together

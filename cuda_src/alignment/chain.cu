@@ -248,7 +248,7 @@ struct Lane {
 #pragma unroll
     for (int c = 0; c < kCarries; c++) carry_1_pass_old[c] = from_previous_lane(carry_out[c]);
     sink.store(carry_out, column + K - (kParts - 1));
-    // A part takes the next pass the column that the part above it took now, and finds H and F of the row above as that part left them.
+    // In the next pass, a part takes the column that the part above it took in this one, and needs H and F as that part left them.
 #pragma unroll
     for (int part = kParts - 1; part > 0; part--) from_above[part] = from_above[part - 1];
     from_above[0].diagonal = carry_in[0];
@@ -317,7 +317,8 @@ struct Strip {
 };
 
 DEVICE void align_strip(const ChainArgs& a, Shared& shared, const int32_t* table, const ChainStrip& s) {
-  // Every lane has the same n. The shuffle shows that to the compiler, which else duplicates code for lanes that might have left the loop.
+  // Every lane has the same n. The shuffle shows that to the compiler, which would otherwise duplicate code for lanes that might have left
+  // the loop.
   const int n = from_lane(static_cast<int>(s.n), 0);
   const int64_t first = s.first + static_cast<int64_t>(this_lane()) * ROWS;
   int codes[ROWS];
@@ -333,7 +334,7 @@ DEVICE void align_strip(const ChainArgs& a, Shared& shared, const int32_t* table
   __syncwarp();
   Strip strip{shared, sink, TopCarries(shared.top, handed_down, a.carry_stride, s.number, n), columns, Lane(scores, first, columns)};
 
-  // Until the last part of the last lane, which are kParts - 1 columns and kLanes - 1 batches late, has taken column n - 1.
+  // The last part of the last lane, kParts - 1 columns and kLanes - 1 batches behind the first, must take column n - 1.
   const int batches = (n + kParts - 1 + kBatch - 1) / kBatch + kLanes - 1;
   int number = 0;
   for (; number < kLanes; number += Columns::kGroup) strip.group<true>(number);

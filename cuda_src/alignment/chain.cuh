@@ -4,7 +4,7 @@
 // Glossary
 //   pair         a query of m letters (rows i = 1 .. m) and a target of n letters (columns j = 1 .. n)
 //   window       the part of a sequence that is aligned as if it were a sequence: all of it or, for local scores (chain.cu), one of several
-//                parts that overlap (gpu/alignment/sequence_windows.py). A pair is then one of windows
+//                parts that overlap (gpu/alignment/sequence_windows.py). A pair is then a pair of windows
 //   strip        kStripRows consecutive rows, which one warp computes for all columns. Strip 0 is the topmost
 //   chain        the strips of a pair from top to bottom, each in a warp of its own
 //   lane         one of the 32 threads of a warp. Lane l has the l-th part of the strip's rows

@@ -15,7 +15,7 @@
 // Dummy rows have PM = VP = VN = 0, and above them enters the +1 of row 0. So they stay at D0 = HN = 0 and HP = 1, which passes the +1 on:
 // they are row 0 once more.
 //
-// The step takes a dozen instructions per word, and as many would go into passing a carry to the next lane. So lanes pass on the carries of
+// The step takes a dozen instructions per word, and passing a carry to the next lane would take as many. So lanes pass on the carries of
 // half a batch at once; one half is on its way while the next one is computed, and a lane works a batch (8 columns) behind the lane before
 // it. Longer batches would cost less per column, but a strip begins kLanes batches after the strip above it.
 //
@@ -162,7 +162,7 @@ struct Lane {
   }
 
   // Computes half a batch. next_half: for lane 0, the steps above the half after this one, in the bits of kHalfSteps; other bits are
-  // ignored. Returns steps_out of the moment when the last word, which is WORDS - 1 columns late, had just taken the half before this one.
+  // ignored. Returns steps_out as it was when the last word, which is WORDS - 1 columns behind, had just taken the half before this one.
   template <int HALF>
   DEVICE uint32_t pass(const Columns& letters, int batch, uint32_t next_half) {
     const Masks next_masks = rows.load_masks(offsets[HALF], offsets[1 - HALF]);
@@ -208,8 +208,8 @@ DEVICE int64_t sum_of_steps(const uint32_t* row, int64_t n, int batches) {
 }
 
 DEVICE void align_strip(const ChainArgs& a, const Words& words, Columns::Ring& ring, const ChainStrip& s) {
-  // Every lane has the same number. The shuffle shows that to the compiler, which else duplicates code for lanes that might have left the
-  // loop.
+  // Every lane has the same number. The shuffle shows that to the compiler, which would otherwise duplicate code for lanes that might have
+  // left the loop.
   const int batches = from_lane(static_cast<int>((s.n + BATCH - 1) / BATCH), 0);
   uint32_t* const handed_down = static_cast<uint32_t*>(a.handed_down) + s.pair * (a.carry_stride / BATCH);
   const uint32_t next_tag = static_cast<uint32_t>(s.number + 1) << kTagShift;
@@ -221,7 +221,7 @@ DEVICE void align_strip(const ChainArgs& a, const Words& words, Columns::Ring& r
   __syncwarp();
   Lane lane(words, letters, above >> 2 * kHalf & kHalfSteps);
 
-  // Until the last lane, kLanes - 1 batches late, has ended its batch after the last: its last word is late by up to three columns.
+  // The last lane, kLanes - 1 batches behind the first, computes one more batch, because its last word is up to three columns behind.
   for (int group = 0; group < batches + kLanes; group += kGroup) {
     uint32_t next_above = steps.take(group + 1, group + 1 + kGroup);  // lane k: of batch group + 1 + k
     letters.advance(group + kGroup);

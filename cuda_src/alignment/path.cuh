@@ -17,7 +17,7 @@ struct PathArgs {
   const int32_t* target_numbers;  // [target_count] compared with first_targets
   const int32_t* first_targets;   // [query_count] targets with a smaller target_numbers are skipped
   const uint32_t* usable;         // [LETTERS] by query letter, bit t: a path may pair it with target letter t
-  int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: STATISTICS of gpualign.core.execution.engine
+  int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: as in gpualign.core.alignment.tile_results
   int64_t* starts;                // [query_count][target_count] first byte of a pair's runs in `runs`
   int32_t* sizes;                 // [query_count][target_count] bytes of a pair's runs
   uint8_t* scratch;               // [pairs][capacity] the runs of one pair while it is walked
@@ -172,5 +172,5 @@ struct Walk {
   }
 };
 
-// Whether the path, or score, of a pair is requested.
+// Returns whether the path, or score, of a pair is requested.
 DEVICE bool is_requested(const PathArgs& a, int row, int target) { return a.target_numbers[target] >= a.first_targets[row]; }

@@ -11,7 +11,7 @@
 //   flag      how many columns a strip has handed down; after the last strip of an item, 1 when the item is finished
 //   chunk     kChunk columns: a strip looks at the flag of the strip above, and raises its own, once per chunk
 //
-// The host orders the units (gpu/alignment/strip_schedule.py) such that the strip above has usually finished when a unit is taken. At the
+// The host orders the units (gpu/alignment/strip_schedule.py) so that the strip above has usually finished when a unit is taken. At the
 // end of the work, and if there are few items, the strips of an item run side by side, so that one long item does not delay the end.
 //
 // Invariant: a block waits only for units that are earlier in the queue. Those have been taken by blocks that are running, so by induction
@@ -23,7 +23,7 @@
 constexpr int kChunk = 128;  // columns
 
 struct PipelineArgs {
-  int32_t* next_unit;
+  int32_t* next_unit;     // the queue, 0 at first
   const int32_t* units;   // [unit_count][2]: item, strip
   const int32_t* slots;   // [items]
   const int32_t* before;  // [items] the item that had the slot before, or -1

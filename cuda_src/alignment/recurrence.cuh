@@ -12,7 +12,8 @@
 //   H'(0,0) = LEVEL;  H'(i,0) = H'(0,i) = LEVEL - o
 //   FREE_TARGET (gaps in the target at its ends are free): H'(i,0) = LEVEL + i EXTEND; FREE_QUERY: the same for H'(0,j).
 // Local. H >= 0 fixes the zero, so nothing is rebased; the zero is Z = LEVEL. E and F are kept LIFT above their values, and s' = s + LIFT.
-// LIFT is OPEN if bytes hold the scores then, so that a gap opens with G = H. Else G = H - (OPEN - LIFT), which takes more additions.
+// A gap that opens has the value G = H - OPEN + LIFT. LIFT is OPEN, so that G = H, unless bytes hold s' only with a smaller LIFT; then G
+// takes more additions.
 //   X = max(H(i-1,j-1) + s', E, F);  H = X - LIFT;  E(i,j+1) = max(E - EXTEND, G, Z + LIFT);  F(i+1,j) = max(F - EXTEND, G)
 //   linear: H = max(X - LIFT, Z);  E(i,j+1) = F(i+1,j) = G, which is computed where it is used: only H is kept
 //   best = max(best, H)
@@ -40,7 +41,7 @@ struct Recurrence {
   static constexpr int64_t kRest = LOCAL ? kOpen - kLift : 0;  // cost of opening a gap that LIFT does not cover
   static constexpr bool kFreeQuery = FREE_QUERY, kFreeTarget = FREE_TARGET;
 
-  // H(i,0) or H(0,i). free: whether these end gaps are.
+  // H(i,0) or H(0,i). free: whether gaps at this end are free.
   static DEVICE int64_t edge(int64_t i, bool free) {
     if (LOCAL || i == 0) return kLevel;
     return free ? kLevel + i * kExtend : kLevel - (kOpen - kExtend);
@@ -50,7 +51,7 @@ struct Recurrence {
   static DEVICE Value left_h(int64_t i) { return Cell::of(i < 0 ? edge(kFreeQuery ? 0 : 1, false) : edge(i, kFreeTarget)); }
   // E(i,1): a gap that opens at column 0.
   static DEVICE Value left_e(int64_t i) { return LOCAL ? Cell::of(kLevel + kLift) : Cell::add(left_h(i), opening(), 1); }
-  // Sets `carry` to H(0,j) and F(1,j), what is above the first strip in column j >= 1.
+  // Sets `carry` to H(0,j) and F(1,j), which are above the first strip in column j >= 1.
   static DEVICE void top(int64_t j, Value* carry) {
     carry[0] = Cell::of(edge(j, kFreeQuery));
     if (AFFINE) carry[CARRIES - 1] = LOCAL ? carry[0] : Cell::add(carry[0], opening(), 1);

@@ -13,7 +13,7 @@
 // PATHS: every strip keeps its carries, and every TILE columns a checkpoint: H, with affine gaps also E, of its rows before that column.
 // trace_threads.cu starts from there.
 //
-// Macros: those of threads.cuh, and BLOCKS (blocks that a multiprocessor shall hold at least; 6 or 8 for 16 bits, else 1), PAIRED (0 or 1),
+// Macros: those of threads.cuh, and BLOCKS (minimum blocks per multiprocessor: 6 or 8 for 16 bits, else 1), PAIRED (0 or 1),
 // DOUBLED (0 or 1: the profile of the second target has twice the scores, score.cuh).
 // Registers: 94 (S32 affine, 16 rows); 128 (U16x2 linear, 48 rows, PATHS); 140 (U16x2 affine local, 36 rows) on sm_90a (NVRTC 13.5). Shared
 // memory: (ROWS / kWordRows) LETTERS sizeof(ProfileWord) (1 + DOUBLED) + 64 ROWS PAIRED bytes, and two rings of carries.

@@ -30,7 +30,7 @@
 // has passed the last barrier of that iteration.
 //
 // Macros: those of bitsliced.cuh, with STEPS 2 and MISMATCH 1.
-// Registers: 93 to 96 (25 rows) on sm_90a (NVRTC 13.5). Shared memory: 4 LETTERS + 256 + 8,192 bytes.
+// Registers: 96 to 100 (25 rows) on sm_90a (NVRTC 13.5). Shared memory: 4 LETTERS + 256 + 8,192 bytes.
 // Measured (one H100, 2026-11-24, benchmarks/results/paths_cuda.md), forward pass and traceback, 16,000 x 1.5 kb: statistics 54.33 TCUPS,
 // with CIGARs 48.88; real 16S genes 38.13 and 32.05. The traceback was not measured alone.
 #include "bitsliced.cuh"

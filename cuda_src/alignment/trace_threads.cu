@@ -31,6 +31,7 @@ struct TraceThreadArgs {
 };
 SAME_AS_ON_HOST(TraceThreadArgs);
 
+// Type of a recomputed cell: one score with a sign, which directed_cell needs.
 template <class CellType>
 struct WideOf {
   using type = S32;

@@ -46,7 +46,7 @@ DEVICE void wait_at(uint32_t barrier, uint32_t parity) {
                  : "memory");
   } while (!passed);
 }
-// Makes a map that the host has written visible to the copy engine. Called by each thread that uses it, before.
+// Makes a map that the host has written visible to the copy engine. Called by each thread before it uses the map.
 DEVICE void show_map(const TensorMap* map) { asm volatile("fence.proxy.tensormap::generic.acquire.sys [%0], 128;" ::"l"(map) : "memory"); }
 // Copies the box of the matrix at (byte, row) to the same address in all blocks whose bits are set in `blocks`, and reports the bytes to
 // their barriers.

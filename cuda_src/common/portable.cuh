@@ -28,7 +28,7 @@ using uint64_t = unsigned long;
 // A kernel for blocks of up to `threads` threads, with few enough registers that a multiprocessor holds at least `blocks` blocks.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-// The same, of which `cluster` blocks form a cluster. Compute capability 9.0; for older ones such a kernel compiles, but cannot run.
+// The same, with clusters of `cluster` blocks. Compute capability 9.0; for older ones such a kernel compiles, but cannot run.
 #ifndef __CUDACC__
 #define KERNEL_IN_CLUSTERS(threads, blocks, cluster)                                   \
   static const unsigned blocks_in_a_cluster = cuda_host::blocks_per_cluster = cluster; \
@@ -294,7 +294,7 @@ DEVICE int load_acquire(const int* p) {
   asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
-// Who acquires the value sees what this thread wrote, or saw at a barrier, before.
+// A thread that acquires the value also sees what this thread wrote, or saw at a barrier, before.
 DEVICE void store_release(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
 DEVICE void wait_a_little() { __nanosleep(100); }
 DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }

@@ -12,7 +12,7 @@ DEVICE uint64_t describe(uint32_t address) {
 }
 
 #ifdef __CUDACC__
-// ---- a warp's products, of operands in registers
+// ---- products of a warp, with operands in registers
 
 // Loads four matrices of 8 rows x 16 bytes from shared memory. Lane l has the address of row l % 8 of matrix l / 8, and receives word l % 4
 // of row l / 4 of each.
@@ -31,7 +31,7 @@ DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint3
 #endif
 }
 
-// ---- products of a warpgroup (four warps), of operands in shared memory, which run while the threads go on
+// ---- products of a warpgroup (four warps), with operands in shared memory, asynchronous
 
 // d += A B^T by and.popc, with A: 64 samples x 256 sites, B: 128 samples x 256 sites, by their descriptors.
 DEVICE void multiply(int32_t (&d)[64], uint64_t rows, uint64_t columns) {
