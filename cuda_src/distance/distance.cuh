@@ -1,4 +1,4 @@
-// What the kernels of distances share: products of bit planes, and which part of one a block computes.
+// What the distance kernels share: products of bit planes, and which part of a product a block computes.
 //
 //   out[r][c] += weight * sum over k of popcount(plane left[k] of sample row_start + r  &  plane right[k] of sample column_start + c)
 //
@@ -9,7 +9,7 @@
 //   tile    rectangle of pairs that a block computes
 //   split   one of `splits` equal parts of the sum. A block computes one split of one tile and adds its counts atomically, so that few
 //           samples with many sites occupy a device as well as many samples do
-// Counts of one launch are below 2^31: the host limits the sites of a launch.
+// Counts are below 2^31, because a run has fewer than 2^29 sites, and each adds at most 4 to a count (core/distance/preparation.py).
 #pragma once
 
 #include "portable.cuh"
@@ -66,7 +66,7 @@ DEVICE int64_t sample_offset(const DistanceArgs& a, int start, int count, int sa
   return static_cast<int64_t>(start + (sample < count ? sample : count - 1)) * a.sample_bytes;
 }
 
-// Adds the counts of a split to `out` (multiply_planes).
+// Adds the counts of a split to `out`; the last argument of multiply_planes.
 struct CountAdder {
   const DistanceArgs& a;
 

@@ -1,16 +1,19 @@
-// Near pairs among counts that stay on the device: the pairs that satisfy a rule (core/distance/pair_selection.py).
+// Near pairs among counts that stay on the device: the pairs that satisfy a rule (core/distance/pair_selection.py). With counts n[kind] and
+// the offsets of both samples, a pair is chosen if
+//   sum over kinds of weights[kind] n[kind] + offsets <= most   and   n[least_of] >= least
+// The host builds rules whose sums fit 64 bits.
 //
 // The host passes matrices of counts, one per kind of count, for the same pairs. A block takes a strip of a row: blockDim.x * kPairs pairs,
 // of which a thread has every blockDim.x-th one. The lanes of a warp find the places of their records by one atomic addition; most strips
-// have no near pair and need none. Records are in any order. Those that do not fit are counted, not written: the host then asks again, for
-// half of the rows.
+// have no near pair and need none. Records are in any order. Those that do not fit are counted, not written: the host then launches the
+// kernel again for each half of the rows.
 //
 // No macros. Registers: 48 on sm_90a (NVRTC 13.5). No shared memory. Not measured alone.
 #include "portable.cuh"
 
 constexpr int kMaxCounts = 8;
 constexpr int kPairs = 8;                   // pairs of a thread in a strip
-constexpr int64_t kFar = int64_t{1} << 61;  // FAR of core/distance/pair_selection.py
+constexpr int64_t kFar = int64_t{1} << 61;  // FAR_OFFSET of core/distance/pair_selection.py
 
 struct ChooseArgs {
   const int32_t* counts;       // [kinds][matrix]; row r of a matrix begins at r * columns

@@ -13,9 +13,9 @@
 // A block computes a tile of 128 x 256 pairs: two warpgroups of 64 rows x 256 columns, 128 sums per thread. Both operands come from shared
 // memory; a stage is four instructions of 256 sites.
 //
-// The tensor cores take 1,024 clocks for the 48 KB of a stage: 47 bytes per clock and multiprocessor, more than L2 was ever seen to deliver
-// (34). So the blocks of a cluster share their columns: each copies its own rows, and 1 / kCluster of the columns for all. (16 + 32 /
-// kCluster) KB of a stage are left to L2.
+// The tensor cores take 1,024 clocks for the 48 KB of a stage: 47 bytes per clock and multiprocessor, more than the 34 that L2 has been
+// seen to deliver. So the blocks of a cluster share their columns: each copies its own rows, and 1 / kCluster of the columns for all. (16 +
+// 32 / kCluster) KB of a stage are left to L2.
 //
 // Invariant: a block copies into a stage only after its barrier `empty` has ended the round of the chunk before, i.e. when no warp of any
 // block of the cluster still reads what is overwritten there, in any of the blocks.

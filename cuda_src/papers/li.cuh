@@ -3,8 +3,9 @@
 //
 // Equation 1:  M(i,j) = max(M(i-1,j-1) + S(x_i, y_j), M(i-1,j) + G, M(i,j-1) + G), G < 0, here `gap` = -G
 //
-// Matrices are row-major, (rows + 1) x (columns + 1) 32-bit integers. Row 0 and column 0, which are gaps only, are filled on the device
-// (section III.C names copying them as a cost of Rodinia's). Sequences may have different lengths.
+// Matrices are row-major, (rows + 1) x (columns + 1) 32-bit integers, which hold every score: gpu/papers/li.py refuses other tasks. Row 0
+// and column 0, which are gaps only, are filled on the device (section III.C names copying them as a cost of Rodinia's). Sequences may have
+// different lengths.
 #pragma once
 
 #include "portable.cuh"
@@ -12,12 +13,12 @@
 struct LiArgs {
   const uint8_t* queries;
   const uint8_t* targets;
-  const int64_t* query_starts;  // [pairs] first letter of the query; below, of the target and first element of the matrix
-  const int64_t* target_starts;
-  const int64_t* matrix_starts;
-  const int32_t* rows;     // letters of the query
-  const int32_t* columns;  // letters of the target
-  const int32_t* table;    // [kLetters][kLetters]
+  const int64_t* query_starts;   // [pairs] first letter of the query
+  const int64_t* target_starts;  // [pairs] first letter of the target
+  const int64_t* matrix_starts;  // [pairs] first element of the matrix
+  const int32_t* rows;           // [pairs] letters of the query
+  const int32_t* columns;        // [pairs] letters of the target
+  const int32_t* table;          // [kLetters][kLetters]
   int32_t* matrices;
   int32_t gap;
   int32_t first_pair, pairs;  // of this launch

@@ -13,7 +13,8 @@
 //   vector  section 4.3: letters in char4, a thread has four rows and computes four columns at a time: 16 cells between two barriers; the
 //           next four letters of the target are loaded ahead. The wave front consists of blocks of 4 x 4 cells.
 //
-// H is never negative, and E and F never fall below -alpha, so a missing neighbour may count as 0 - alpha.
+// Outside of the matrix H is 0, and E and F are kNever. Any negative number would do, because H is never below 0. Scores fit 32 bits:
+// gpu/papers/munekawa.py refuses other tasks.
 //
 // Macros: THREADS (threads of a block). Registers on sm_90a (NVRTC 13.5): 40 (scalar), 60 (vector). Shared memory: 24 THREADS +
 // 4,096 bytes (scalar), 64 THREADS + 4,096 (vector). Measured: benchmarks/results/papers/table.md (one H200, 2026-11-21).

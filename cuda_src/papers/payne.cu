@@ -3,7 +3,8 @@
 // for teaching and measuring; gpualign itself uses the kernels in distance_*.cu.
 //
 // d(i, j) = number of attributes (sites) at which instances (samples) i and j differ. A block computes one pair; its threads divide the
-// attributes among themselves ("leapfrog"). Beyond the paper: pairs of two sets, and missing calls, which differ from nothing.
+// attributes among themselves ("leapfrog"). Beyond the paper: pairs of two sets, and missing calls, which differ from nothing. Counts are
+// below 2^31, as in distance.cuh.
 //
 //   naive      section 4    int, the instances of an attribute contiguous (column-major); an atomic addition for each difference
 //   coalesced  section 5.1  int, the attributes of an instance contiguous: consecutive threads read consecutive words
