@@ -1,8 +1,9 @@
 // Lists the pairs of a rectangle that a screen does not exclude. near.cuh has the glossary.
 //
 // A pair is a candidate if its lengths are within the bound (the columns of its row) and if neither record has more q-grams that the other
-// lacks than q k, or than the coverage allows: |A \ B| = |A| - |A and B|, and |A and B| is the product of two sketches. Most pairs are
-// excluded by the largest slack of their row, to which the column adds q per ambiguity letter; the others are checked again with their own.
+// lacks than q k, with k of max_edits(), or than the coverage allows: |A \ B| = |A| - |A and B|, and |A and B| is the product of two
+// sketches. Most pairs are excluded by the largest slack of their row, to which the column adds q per ambiguity letter; the others are
+// checked again with their own.
 #pragma once
 
 #include "distance.cuh"

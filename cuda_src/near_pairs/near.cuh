@@ -3,14 +3,14 @@
 // Glossary
 //   record     a sequence: a query or a target
 //   rank       number of a letter among the letters in use, 0 .. ; a plane has one bit of the ranks of a record's letters
-//   sketch     set of the hashed q-grams of a record, one bit each
+//   sketch     set of the hashed q-grams (substrings of q letters) of a record, one bit each
 //   rectangle  some queries (rows) by some targets (columns), which are compared at a time
 //   candidate  pair of a rectangle that the screen has not excluded
 //   slack      q-grams that one record of a pair within the bound may have, and the other not
 //
-// Near pairs are found by rectangles: near_gather.cu copies the sketches of its records together, near_screen.cu or near_screen_wgmma.cu
-// compares all pairs by lengths and sketches, near_verify.cu computes the distances of the candidates. core/near_pairs/filter_cascade.py
-// proves that no step loses a pair within the bound.
+// Near pairs are found in one rectangle after another: near_gather.cu gathers the sketches of its records, near_screen.cu or
+// near_screen_wgmma.cu compares all pairs by lengths and sketches, near_verify.cu computes the distances of the candidates.
+// core/near_pairs/filter_cascade.py proves that no step loses a pair within the bound.
 #pragma once
 
 #include "portable.cuh"
@@ -59,14 +59,15 @@ DEVICE int64_t max_edits_inside(const NearBound& bound, const NearLengths& pair)
   return floor_of(double_sum(double_product(bound.inside, pair.m < pair.n ? pair.m : pair.n), kRounding)) + pair.ambiguous;
 }
 
-// Returns how many letters of a record a coverage leaves out before the first pair of letters, or after the last; below 0, no such pair is
-// allowed.
+// Returns the maximum number of letters, of a record of `own` letters, that a coverage allows outside the first and the last pair of
+// letters, both ends together. If it is below 0, no pair of records with these lengths is within the bound.
 DEVICE int64_t max_overhang(const NearBound& bound, int32_t own, int32_t other) {
   const int32_t covered = (own < other) == (bound.coverage_of_shorter != 0) ? own : other;
   return floor_of(double_sum(double_sum(own, -double_product(bound.coverage, covered)), kRounding));
 }
 
-// Returns how many different q-grams the record of m letters may have that its partner has not, without the bound q k.
+// Returns the maximum number of distinct q-grams of the record of m letters that the other one lacks, by all bounds but q max_edits()
+// (EditBound.max_different_grams).
 DEVICE int64_t max_unshared_grams(const NearBound& bound, int32_t q, const NearLengths& pair) {
   const int32_t shorter = pair.m < pair.n ? pair.m : pair.n;
   const int64_t outside = max_overhang(bound, shorter, pair.m < pair.n ? pair.n : pair.m);
@@ -101,8 +102,8 @@ SAME_AS_ON_HOST(NearPair);
 
 // Counters of one rectangle, 0 at first.
 struct NearCounters {
-  uint32_t
-      next;  // candidate that is taken next; the first field, so that the host can make the list look empty (gpu/runtime/stream_buffers.py)
+  // The candidate that is taken next; the first field, so that the host can make the list look empty (gpu/runtime/stream_buffers.py).
+  uint32_t next;
   uint32_t candidates;  // candidates, including those beyond the capacity of their list
   uint32_t found;       // pairs within the bound, including those beyond the capacity of their list
   uint32_t unwanted;    // pairs whose lengths are within the bound, but whose target is before the row's `wanted`

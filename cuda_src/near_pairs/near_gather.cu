@@ -1,5 +1,5 @@
-// Copies together what the screen of a rectangle reads: its rows, and the sketches of its queries, then those of its targets. near.cuh has
-// the glossary.
+// Gathers what the screen of a rectangle reads: its rows, and the sketches of its queries, then those of its targets. near.cuh has the
+// glossary.
 //
 // No macros. Registers: 38 on sm_90a (NVRTC 13.5). No shared memory. Not measured alone.
 #include "near.cuh"
@@ -10,7 +10,7 @@ struct NearGatherArgs {
   const NearLimits* limits;       // of each length of a query
   const int32_t* length_numbers;  // [rows] whose limits a row has
   const int32_t* first_targets;   // [rows]
-  const int32_t* beside;          // columns that are no targets of some of the rows
+  const int32_t* beside;          // columns that are not targets of some of the rows
   NearRow* rows;                  // out
   uint32_t* sketches;             // out, [rows + columns][sketch_words]
   int32_t* sizes;                 // out, [rows + columns]

@@ -1,6 +1,6 @@
-// Makes from the letter codes of records what the kernels of near pairs keep: bit planes and sketches. near.cuh has the glossary.
+// Makes the bit planes and sketches of records from their letter codes. near.cuh has the glossary.
 //
-// Any hash will do for sketches, because two q-grams that share a bit only make records look more alike
+// Any hash is correct for sketches, because two q-grams that share a bit only make records look more alike
 // (core/near_pairs/filter_cascade.py). This one is Fibonacci hashing: the number whose digits are the q ranks, times a constant, its
 // highest bits.
 //

@@ -3,7 +3,7 @@
 // PRODUCTS (products_*.cuh) computes the products of sketches in tiles, as for distances.
 //
 // Macros: PRODUCTS, "products_mma.cuh", "products_popc.cuh" or "products_none.cuh" (no sketches).
-// Registers: 48 (none); 125 and 64 bytes of stack (popc); 155 (mma) on sm_90a (NVRTC 13.5). Shared memory: that of PRODUCTS.
+// Registers: 62 (none); 122 and 64 bytes of stack (popc); 154 (mma) on sm_90a (NVRTC 13.5). Shared memory: that of PRODUCTS.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), 10^9 pairs a second: genes of 1.5 kb, 8,192 bits: mma 117.5, popc 7.5;
 // reads of 100 letters, 1,024 bits: 178.3 and 64.8. Without sketches: not measured alone.
 #include PRODUCTS

@@ -21,7 +21,8 @@
 // Invariant: a block copies into a stage only after its barrier `empty` has ended the round of the chunk before, i.e. when no warp of any
 // block of the cluster still reads what is overwritten there, in any of the blocks.
 //
-// No macros. Registers: 162 on sm_90a (NVRTC 13.5). Shared memory: kRows sketches and 6 x 128 x 128 + 112 = 98,416 bytes, dynamic.
+// No macros. Registers: 162 and 8 bytes of stack on sm_90a (NVRTC 13.5). Shared memory: kRows sketches and 6 x 128 x 128 + 112 = 98,416
+// bytes, dynamic.
 // Measured (one H100, 2026-11-28, benchmarks/results/near_cuda.md), 10^9 pairs a second: genes of 1.5 kb, 8,192 bits: 145 (mma 68); reads
 // of 100 letters, 1,024 bits: 370 (mma 124).
 #include "candidate_list.cuh"

@@ -16,8 +16,8 @@
 //            the rows of the next column's window
 //   D0       rows where D(i,j) = D(i-1,j-1)
 //   HP, HN   rows where D(i,j) - D(i,j-1) is +1, -1
-//   f, g     with free ends: letters of the query, and of the target, that may stay out at either end, their overhangs; f - g = d
-//   depth    with free ends: letters of both that may stay out at one end (PairingGains in core/scoring/edit_bounds.py)
+//   f, g     with free ends: the overhangs, letters of the query and of the target that may be left out at either end; f - g = d
+//   depth    with free ends: letters of both that may be left out at one end (PairingGains in core/scoring/edit_bounds.py)
 //
 // 1. The band. A path raises i - j by one with each letter of the query that it leaves out, and lowers it by one with each letter of the
 //    target. It leads from diagonal 0 to diagonal d, so one that visits diagonal max(0, d) + s or min(0, d) - s has at least |d| + 2 s
@@ -38,15 +38,15 @@
 //    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
 // 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g, and either of them at
 //    most the depth) to one of the end corner, its mirror image, as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so
-//    that all its cells are 0. In the end corner it is set, too, so that a path goes on along its diagonal to column n and beyond. Paths
+//    that all its cells are 0. In the end corner it is set, too, so that a path continues along its diagonal to column n and beyond. Paths
 //    start and end on the diagonals from -g to f, and stray at most k / 2 beyond. The distance is the least value on the diagonals from -g
-//    to f, and a pair is abandoned as soon as all values of a column exceed k, which eights of rows show: none is less than the value above
-//    the eight minus its falls.
+//    to f, and a pair is abandoned as soon as all values of a column exceed k. Eight rows are checked at a time: none of their values is
+//    less than the value above them minus the number of falls among them.
 //
 // Macros: PLANES (bits of a letter: 1 to 5), WORDS (words of 64 diagonals of a window, in registers: 1, 2, 4, 8, 12 or 16; 0: their number
 // is an argument, and they are in global memory, 8 words (PLANES + 3) bytes per thread, or 8 words (PLANES + 2) with free ends),
 // FREE_ENDS (0 or 1).
-// Registers: 46 (2 planes, 1 word); 110 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5).
+// Registers: 46 (2 planes, 1 word); 111 (2 planes, 4 words); 96 (5 planes, WORDS 0) on sm_90a (NVRTC 13.5).
 // Shared memory: none.
 // Measured (one H200, 2026-11-22, benchmarks/results/near_cuda.md), while other kernels may run beside it: 79 to 88 million pairs a second
 // of genes of 1.5 kb at 97 %, 4 to 27 of reads of 100 letters within 3 edits.
@@ -221,8 +221,8 @@ struct Pair {
     uint32_t end_d0 = 0;  // the half word of D0 that has end_bit
 #pragma unroll
     for (int w = 0; w < band.words; w++) {
+      // The window moves down a row: rows, and their letters, move to the bit below.
       const bool lowest = w + 1 == band.words;  // the word of the lowest rows
-                                                // The window moves down a row: rows, and their letters, move to the bit below.
 #if FREE_ENDS
       uint64_t pm = ~uint64_t{0};
 #else
