@@ -22,9 +22,9 @@ struct DistanceArgs {
   int32_t* out;         // [row_count][out_stride]
   int64_t plane_bytes;  // from one plane to the next
   int64_t sample_bytes;
-  int64_t out_stride;
+  int64_t out_stride;  // counts from one row to the next
   int32_t left[kMaxPlanes], right[kMaxPlanes];
-  int32_t count;
+  int32_t count;  // pairs of planes in left and right
   int32_t row_start, row_count, column_start, column_count;
   int32_t splits;
   int32_t weight;

@@ -20,7 +20,7 @@ struct LiArgs {
   const int32_t* columns;        // [pairs] letters of the target
   const int32_t* table;          // [kLetters][kLetters]
   int32_t* matrices;
-  int32_t gap;
+  int32_t gap;                // cost of a letter in a gap, 0 or more
   int32_t first_pair, pairs;  // of this launch
   int32_t diagonal;           // li_tiles.cu: the anti-diagonal of tiles of this launch
 };

@@ -28,9 +28,9 @@ struct MunekawaArgs {
   const int32_t* table;    // [kLetters][kLetters]
   int32_t* below;          // [2][letters of all targets]: H, then F, of the last row of a strip
   int32_t* scores;         // [grid], 0 at first
-  int64_t below_stride;
-  int32_t rows;
-  int32_t open, extend;
+  int64_t below_stride;    // letters of all targets
+  int32_t rows;            // letters of the query
+  int32_t open, extend;    // alpha, beta
 };
 SAME_AS_ON_HOST(MunekawaArgs);
 

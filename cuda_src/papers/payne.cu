@@ -23,9 +23,9 @@
 struct PayneArgs {
   const void* data;   // naive: int32[attributes][stride]; coalesced: int32[instances][stride]; else uint8[instances][stride]
   int32_t* distance;  // [rows][columns], 0 before the first launch
-  int64_t stride;
+  int64_t stride;     // elements of a row of `data`
   int32_t attributes;
-  int32_t first_row, first_column, columns;
+  int32_t first_row, first_column, columns;  // instances of row 0 and of column 0; columns of `distance`
 };
 SAME_AS_ON_HOST(PayneArgs);
 
