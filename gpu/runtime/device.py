@@ -71,7 +71,7 @@ class Stream(Protocol):
     """Queue of work that the device executes in order while the host continues."""
 
     def upload(self, address: int, source: ByteArray) -> None:
-        """Queue a copy of pinned memory to the device. The pinned memory must stay unchanged until the copy has finished."""
+        """Queue a copy of host memory, pinned or not, to the device. The memory must stay unchanged until the copy has finished."""
 
     def download(self, target: ByteArray, address: int) -> None: ...
 

@@ -36,7 +36,7 @@ def context_started() -> bool:
 
 
 def _start_contexts(devices: list[int]) -> None:
-    # With ctypes, other threads of Python run during the calls, and no object of the context has to be destroyed in the right order.
+    # ctypes lets other Python threads run during the calls, and creates no context objects, whose order of destruction would matter.
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
