@@ -1,4 +1,4 @@
-// The carries of the strip above, on their way from global to shared memory (pipeline.cuh: strip, carries).
+// Copies the carries of the strip above from global to shared memory (pipeline.cuh: strip, carries).
 //
 // A load from global memory takes as long as several columns. Loading into registers ahead of time does not work: if registers are short,
 // the compiler moves the loads to where the values are used, and the warps wait (46 % of the time with edit distances). So each warp copies
@@ -8,7 +8,7 @@
 //   batch   BATCH columns, requested and used together
 //   run     a warp's carries of one column, kLanes of them, contiguous in global memory, which is [column][thread of the block]
 //   piece   16 bytes: what one lane copies at a time
-// The ring of a warp is [batch % kBatches][column of the batch][lane]. Of its four batches, one is in use and up to three are on their way.
+// The ring of a warp is [batch % kBatches][column of the batch][lane]. Of its four batches, one is in use and up to three are being copied.
 //
 // Invariant: batches are counted. Every request() or put() closes one group of copies, empty or not, so that after kAhead columns have been
 // requested the oldest batch is the one that wait_for_copies<kBatches - 2> guarantees.

@@ -13,7 +13,7 @@
 //   HP' = HP << 1 | hp;    HN' = HN << 1 | hn              horizontal steps of the row above each row
 //   VP = HN' | ~(D0 | HP');  VN = D0 & HP'
 // Dummy rows have PM = VP = VN = 0, and above them enters the +1 of row 0. So they stay at D0 = HN = 0 and HP = 1, which passes the +1 on:
-// they are row 0 once more.
+// they are copies of row 0.
 //
 // The step takes a dozen instructions per word, and passing a carry to the next lane would take as many. So lanes pass on the carries of
 // half a batch at once; one half is on its way while the next one is computed, and a lane works a batch (8 columns) behind the lane before

@@ -1,6 +1,6 @@
-// The target letters of a strip's columns, on their way from global memory to the lanes of a warp (chain.cuh: lag, batch, group, ring).
+// Brings the target letters of a strip's columns from global memory to the lanes of a warp (chain.cuh: lag, batch, group, ring).
 //
-// What a lane needs of a letter is where its scores (chain.cu) or its match masks (chain_edit.cu) begin in shared memory. So the ring holds
+// A lane needs a letter only to find its scores (chain.cu) or its match masks (chain_edit.cu) in shared memory. So the ring holds their
 // byte offsets instead of letters, four columns in 16 bytes, which are one load.
 #pragma once
 

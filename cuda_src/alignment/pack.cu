@@ -31,7 +31,7 @@ KERNEL(256, 1) pack_letters(const PackLettersArgs a) {
       for (int byte = 0; byte < 4; byte++) {
         const int target = (block * a.pairs + byte % a.pairs) * a.threads + thread;
         const int64_t j = column + byte / a.pairs;
-        int code = target < a.target_count ? a.padding : 0;  // threads without a target compute anything; letter 0 is the fastest
+        int code = target < a.target_count ? a.padding : 0;  // threads without a target may compute anything; letter 0 is the fastest
         if (target < a.target_count) {
           const int64_t start = a.offsets[a.targets[target]];
           if (j < a.offsets[a.targets[target] + 1] - start) code = a.codes[start + j];

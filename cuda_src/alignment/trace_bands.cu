@@ -40,7 +40,7 @@ constexpr int kLettersPerGroup = kGroup / 2;                  // of each sequenc
 constexpr int kUnrolled = CELLS <= 4 ? kLettersPerGroup : 1;  // pairs of antidiagonals; more would not stay in registers or caches
 constexpr int kGroupWords = kPlaces * kTeam;                  // directions of a group
 
-// A sequence of which a team reads kLettersPerGroup letters for each group.
+// A sequence, from which a team reads kLettersPerGroup letters for each group.
 struct Letters {
   const uint8_t* codes;
   int length;
@@ -139,7 +139,7 @@ KERNEL(128, CELLS > 8 ? 2 : 4) trace_bands(const TraceBandArgs args) {
     const uint32_t pair_count = static_cast<uint32_t>(args.pair_count);
     if (taken >= pair_count) return;
     taken += static_cast<uint32_t>(team.first / kTeam);
-    const bool has_pair = taken < pair_count;  // else the team computes the last pair once more
+    const bool has_pair = taken < pair_count;  // else the team repeats the last pair
     if (!has_pair) taken = pair_count - 1;
     const BandPair pair = args.pairs[taken];
     const int64_t query_start = args.query_offsets[pair.query], target_start = args.path.target_offsets[pair.target];

@@ -17,7 +17,7 @@
 //   HP, HN  rows where D(i,j) - D(i,j-1) is +1, -1; shifted by one bit, the steps of the row above. What enters bit 0 is 1 - v of the carry
 //
 // Transposition. In memory a word holds one row, or column, of all 32 targets. A tile has 32 words of each plane at its left edge and above
-// it, of which every thread loads one. The block transposes them into words that hold all rows, or columns, of one target each.
+// it, and every thread loads one of the 32. The block transposes them into words that hold all rows, or columns, of one target each.
 //
 // Moves. The path continues by the first of these that applies
 //   0  diagonally, with equal letters           1  diagonally, if D(i,j) = D(i-1,j-1) + 1

@@ -171,7 +171,7 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
         make_profile(profile, a, query, first);
         __syncthreads();
         if (!has_pair) continue;
-        // With MATRICES the words go where they belong, which computes the same values once more.
+        // With MATRICES the words go to their places in the matrix, where the unit of the strip stores the same values.
         const int from = (n - 1) / TILE * TILE;
         uint32_t* const words = MATRICES ? matrix + strip * strip_words + static_cast<int64_t>(from) * kWords * threads : directions;
         compute(a, p, profile, strip, first, from, n, tile, words);

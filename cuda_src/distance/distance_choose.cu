@@ -3,8 +3,8 @@
 //   sum over kinds of weights[kind] n[kind] + offsets <= most   and   n[least_of] >= least
 // The host builds rules whose sums fit 64 bits.
 //
-// The host passes matrices of counts, one per kind of count, for the same pairs. A block takes a strip of a row: blockDim.x * kPairs pairs,
-// of which a thread has every blockDim.x-th one. The lanes of a warp find the places of their records by one atomic addition; most strips
+// The host passes matrices of counts, one per kind of count, for the same pairs. A block takes a strip of a row: blockDim.x * kPairs pairs;
+// a thread takes every blockDim.x-th of them. The lanes of a warp find the places of their records by one atomic addition; most strips
 // have no near pair and need none. Records are in any order. Those that do not fit are counted, not written: the host then launches the
 // kernel again for each half of the rows.
 //

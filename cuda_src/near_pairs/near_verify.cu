@@ -33,9 +33,9 @@
 //    diagonal, or than in the row above. Both are steps that a path can take.
 // 4. The start. The highest below + 1 bits of VP are set: D(i,0) = i for i > 0. Rows 0 and above have no letters and D = 0 in column 0. So
 //    D0 = 0 and D(i,j) = j there, as it must be in row 0.
-// 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. Its value starts at max(d, 0): d rows below row 0, or
-//    in a row above row 0 that has -d columns yet to come. It rises by 1 with each column in which D0 is not set there, and never falls,
-//    so a pair is abandoned as soon as it exceeds k. Rows below the query's end change nothing above them.
+// 5. The end. The last cell is on diagonal d, bit B - 1 - below + d of every column. Its value starts at D(d,0) = max(d, 0). It
+//    rises by 1 with each column in which D0 is not set there, and never falls, so a pair is abandoned as soon as it exceeds k. Rows below
+//    the query's end change nothing above them.
 // 6. Free ends, if a coverage is required. The least cost of a path from a cell of the start corner (i <= f, j <= g, and either of them at
 //    most the depth) to one of the end corner, its mirror image, as in cpu/near_pairs/src/near_band.hpp. In the start corner PM is set, so
 //    that all its cells are 0. In the end corner it is set, too, so that a path continues along its diagonal to column n and beyond. Paths
