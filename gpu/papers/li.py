@@ -20,7 +20,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
+from gpualign.core.common.errors import InputError, RunError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
@@ -117,7 +117,7 @@ class LiEngine(SingleDeviceEngine):
                 f"dscan keeps diagonals of up to {self._sizes.max_query_length:,} letters in shared memory, a query has {longest:,}; "
                 "use tiled-dscan"
             )
-        largest = 4 * (longest + 1) * (task.targets.max_length + 1)
+        largest = _largest_matrix_bytes(task)
         left = budget.scratch_bytes // self._max_batches_in_flight
         if largest > left:
             raise TooLittleMemory(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left", largest)
@@ -138,6 +138,11 @@ class LiEngine(SingleDeviceEngine):
             all_matrices = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
             usable = min(memory, self._device.free_memory() * MAX_MEMORY_FRACTION, all_matrices * self._max_batches_in_flight)
             size = int(usable) // self._max_batches_in_flight // 4 * 4
+            if size < (largest := _largest_matrix_bytes(task)):
+                raise RunError(
+                    f"the CUDA device has too little free memory: the matrix of the two longest sequences takes {largest:,} bytes, a batch "
+                    f"may take {size:,}"
+                )
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
             self._allocate_buffers(pipeline, size, PAIR_RECORD_BYTES * (size // smallest + 1))
             for tile in tiles:
@@ -314,6 +319,10 @@ class _TileComputation:
         if with_runs:
             self._runs.add((rows, columns), Runs([data], run_starts, sizes))
         return True
+
+
+def _largest_matrix_bytes(task: Task) -> int:
+    return 4 * (task.queries.max_length + 1) * (task.targets.max_length + 1)
 
 
 def _selected_mask(tile: Tile) -> npt.NDArray[np.bool_]:

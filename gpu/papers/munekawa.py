@@ -15,7 +15,7 @@ from gpualign.core.alignment.hit_order import best_targets
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileHits, TileResult, TileScores
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.errors import InputError
 from gpualign.core.execution.engine import Capabilities
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
@@ -82,12 +82,12 @@ class MunekawaEngine(SingleDeviceEngine):
     def prepare(self, task: Task, budget: Budget) -> PreparedPaperTask:
         """Prepare a task. The scratch memory of `budget` is for targets that are being copied.
 
-        Raises `InputError` if scores may exceed 32 bits, and `RunError` for a task that the kernels cannot compute.
+        Raises `InputError` for a task that the kernels cannot compute.
         """
         if task.score_dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.unsupported_reason(task):
-            raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
+            raise InputError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
         limits = TileLimits(budget.result_bytes, budget.scratch_bytes, task.pair_bytes, 1, _CELLS_PER_TILE, query_bytes=task.query_bytes)
         kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
         return PreparedPaperTask(task, limits, kernel, self.describe_hardware(), partial(self._compute_tiles, task))

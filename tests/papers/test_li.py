@@ -97,6 +97,14 @@ def test_what_the_papers_kernels_do_not_compute(device):
         LiEngine(device, "rscan").prepare(Task(sequences, sequences, linear), Budget.from_total(1 << 15))
 
 
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+@pytest.mark.parametrize("transfer", TransferMode)
+def test_a_device_without_memory_for_one_matrix(rng, transfer):
+    sequences = sequence_set([rng.integers(0, 4, 40) for _ in range(3)])
+    with pytest.raises(RunError, match="too little free memory: the matrix of the two longest sequences takes 6,724 bytes"):
+        run_scores(sequences, sequences, edit(4), engine=LiEngine(HostDevice(reported=6000), "rscan", transfer, SMALL))
+
+
 def test_the_papers_choice():
     assert pick_method("Tesla C2075") == "tiled-dscan"
     assert pick_method("NVIDIA H200") == "dscan"
