@@ -72,7 +72,7 @@ class CudaFunction:
                     get(names.MAX_REGISTERS_PER_MULTIPROCESSOR) // registers,
                     get(names.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) // shared,
                     get(names.MAX_THREADS_PER_MULTIPROCESSOR) // (warps * 32),
-                    32 if self._device.compute_capability() >= (8, 0) else 16,
+                    get(names.MAX_BLOCKS_PER_MULTIPROCESSOR),
                 ),
             )
         )

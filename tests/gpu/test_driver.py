@@ -104,6 +104,7 @@ ATTRIBUTES = {
     "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
     "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 100_000,
     "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
+    "MAX_BLOCKS_PER_MULTIPROCESSOR": 24,
 }
 
 
@@ -194,7 +195,7 @@ def test_failures_become_errors_for_people(driver, monkeypatch):
 
 @pytest.mark.parametrize(
     ("registers", "shared", "threads", "blocks"),
-    [(128, 1000, 64, 8), (255, 1000, 128, 2), (32, 30_000, 64, 3), (16, 0, 1024, 2), (16, 0, 32, 32), (255, 99_000, 1024, 1)],
+    [(128, 1000, 64, 8), (255, 1000, 128, 2), (32, 30_000, 64, 3), (16, 0, 1024, 2), (16, 0, 32, 24), (255, 99_000, 1024, 1)],
 )
 def test_resident_blocks_are_limited_by_every_resource(driver, registers, shared, threads, blocks):
     function = driver.CudaDevice(0).load_function(PACK_LETTERS_KERNEL)
