@@ -16,7 +16,7 @@ from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
 from gpualign.core.files.bgzf_blocks import CUT_BETWEEN_BLOCKS, BgzfBlockStream
 from gpualign.core.files.foreign_formats import refuse_foreign_format
-from gpualign.core.files.paths import open_file
+from gpualign.core.files.paths import InputFile, open_file
 
 _PEEK_BYTES = 4096
 _CHUNK_BYTES = 1 << 13
@@ -265,17 +265,23 @@ class PlainText:
     stop: int
 
 
-def _file_range(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """Return (descriptor, start, stop) of the bytes of a regular file that a stream has not read yet; None if there are no such bytes."""
+def _file_range(stream: BinaryIO) -> tuple[int, int, int, bytes] | None:
+    """Return (descriptor, start, stop, first bytes) of what a stream of a regular file has not read yet; None if there is nothing, if it is
+    no such stream, or if the bytes cannot be read, which the stream reports."""
     # Other classes have descriptors too, but of files whose bytes differ from those of the stream.
-    if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
+    if type(stream) is not io.BufferedReader or type(stream.raw) not in (io.FileIO, InputFile):
         return None
     descriptor = stream.fileno()
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         return None
     start = stream.tell()
-    return (descriptor, start, status.st_size) if start < status.st_size else None  # files of /proc have no size
+    if start >= status.st_size:  # files of /proc have no size
+        return None
+    try:
+        return descriptor, start, status.st_size, os.pread(descriptor, _MAX_MAGIC_BYTES, start)
+    except OSError:
+        return None
 
 
 def is_regular_file(stream: BinaryIO) -> bool:
@@ -291,8 +297,8 @@ def estimated_text_bytes(stream: BinaryIO) -> int:
     unknown."""
     if (location := _file_range(stream)) is None:
         return 0
-    descriptor, start, stop = location
-    if not os.pread(descriptor, _MAX_MAGIC_BYTES, start).startswith(tuple(_COMPRESSIONS)):
+    _, start, stop, first = location
+    if not first.startswith(tuple(_COMPRESSIONS)):
         return stop - start
     return (stop - start) * _MAX_COMPRESSION_RATIO if _address_space_is_unlimited() else 0
 
@@ -313,8 +319,7 @@ def plain_text(stream: BinaryIO) -> PlainText | None:
     """
     if (location := _file_range(stream)) is None:
         return None
-    descriptor, start, stop = location
-    first = os.pread(descriptor, _MAX_MAGIC_BYTES, start)
+    descriptor, start, stop, first = location
     if first.startswith(tuple(_COMPRESSIONS)):
         return None
     return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), stop)

@@ -34,29 +34,31 @@ SAMPLE_SET_MAGIC = b"gpasites"
 """First bytes of every set of samples."""
 
 
-class _InputFile(io.FileIO):
-    """A file whose name is in its errors of reading, such as those of a failing disk."""
+@contextmanager
+def translate_read_errors(source: str) -> Iterator[None]:
+    """Turn an OS error of reading, such as that of a failing disk, into a `RunError` that names the input. source: name for messages"""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{source}: cannot be read ({error.strerror or error})") from None
+
+
+class InputFile(io.FileIO):
+    """A file that is named if it cannot be read."""
 
     def readinto(self, buffer: Any) -> int:
-        try:
+        with translate_read_errors(os.fsdecode(self.name)):
             return super().readinto(buffer)
-        except OSError as error:
-            raise self._named(error) from None
 
     def readall(self) -> bytes:
-        try:
+        with translate_read_errors(os.fsdecode(self.name)):
             return super().readall()
-        except OSError as error:
-            raise self._named(error) from None
-
-    def _named(self, error: OSError) -> RunError:
-        return RunError(f"{os.fsdecode(self.name)}: cannot be read ({error.strerror or error})")
 
 
 def open_file(path: str | PathLike[str]) -> BinaryIO:
     """Open a file as a binary stream. If it cannot be opened, raise `InputError` with the reason."""
     try:
-        file = _InputFile(path)
+        file = InputFile(path)
         return io.BufferedReader(file, max(io.DEFAULT_BUFFER_SIZE, os.fstat(file.fileno()).st_blksize))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of
 
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, ComparedLetters, aligned_row_code_table
 from gpualign.core.distance.count_recipe import NeededSites
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.files.decompression import PlainText, plain_text
+from gpualign.core.files.decompression import PlainText, estimated_text_bytes, plain_text
+from gpualign.core.files.paths import open_input
 
 GAPS = b"N-nRy.?"
 
@@ -207,7 +208,16 @@ def test_records_of_the_second_file_are_numbered_from_its_first(scratch):
         read_alignments(inputs, CallOptions(), 1 << 20, scratch)
 
 
-def test_which_streams_are_plain_files(tmp_path):
+def test_an_alignment_that_a_disk_fails_to_read_is_named(tmp_path, scratch):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with pytest.raises(RunError, match=r"x\.fa: cannot be read \(Is a directory\)"):
+            read_alignments([AlignmentText(io.BytesIO(), "x.fa", PlainText(folder, 0, 8))], CallOptions(all_letters=True), 1 << 20, scratch)
+    finally:
+        os.close(folder)
+
+
+def test_which_streams_are_plain_files(tmp_path, monkeypatch):
     path = tmp_path / "x.fa"
     path.write_bytes(b">a\nACGT\n")
     with open(path, "rb") as file:
@@ -218,6 +228,12 @@ def test_which_streams_are_plain_files(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf>a\nACGT\n")
     with open(path, "rb") as file:
         assert plain_text(file) == PlainText(file.fileno(), 3, 11)
+    with open_input(str(path)) as (file, _):  # as commands open it
+        assert plain_text(file) == PlainText(file.fileno(), 3, 11)
+        assert estimated_text_bytes(file) == 11
+        monkeypatch.setattr(os, "pread", lambda *_: os.read(-1, 1))
+        assert plain_text(file) is None  # the stream tells why
+        monkeypatch.undo()
     (tmp_path / "x.gz").write_bytes(gzip.compress(b">a\nACGT\n"))
     with open(tmp_path / "x.gz", "rb") as file, gzip.open(file) as unpacked:
         assert plain_text(file) is None

@@ -33,6 +33,7 @@ from gpualign.core.distance.readers.missing_runs import MissingRuns
 from gpualign.core.distance.readers.site_counts import SiteCounts, count_per_site
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.files.decompression import PlainText
+from gpualign.core.files.paths import translate_read_errors
 from gpualign.core.files.scratch import MakeScratch, translate_scratch_errors
 from gpualign.core.sequences.ids import SampleNames, unique_ids, unique_ids_in_files
 
@@ -276,11 +277,12 @@ def read_alignments(
     texts = iter(inputs)
     first = next(texts)
     where = first.plain_text
-    data = (
-        first.stream.read(_FEED_BYTES)
-        if where is None
-        else os.pread(where.descriptor, min(_SAMPLE_BYTES, where.stop - where.start), where.start)
-    )
+    with translate_read_errors(first.source):
+        data = (
+            first.stream.read(_FEED_BYTES)
+            if where is None
+            else os.pread(where.descriptor, min(_SAMPLE_BYTES, where.stop - where.start), where.start)
+        )
     compared = options.compared_letters or _compared_letters(options, data)
     scanner = _sites.AlignmentScanner(aligned_row_code_table(compared), scratch().fileno(), memory)
     files: list[_FileRecords] = []
@@ -375,7 +377,7 @@ def _scan_text(scanner: _sites.AlignmentScanner, text: AlignmentText, first_byte
     """
     if (where := text.plain_text) is not None:
         readers = scanner.begin(where.descriptor, where.start, where.stop, chunk_bytes, threads)
-        with closing(ThreadPool(readers)) as workers:
+        with translate_read_errors(text.source), closing(ThreadPool(readers)) as workers:
             workers.repeat(scanner.read_some)
     else:
         data = first_bytes or text.stream.read(_FEED_BYTES)
