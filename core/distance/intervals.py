@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable
-from dataclasses import field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import field, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -26,7 +26,12 @@ OPEN_END = int(np.iinfo(np.int64).max)
 _BED_DESCRIPTION = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
 _BED_HEADER_WORDS = b"track", b"browser"
 _MAX_DIGITS = 18
-_REGION_PATTERN = re.compile(rf"(?P<name>.+?)(?::(?P<first>[0-9]{{1,{_MAX_DIGITS}}})(?P<dash>-(?P<last>[0-9]{{1,{_MAX_DIGITS}}})?)?)?")
+_POSITION = rf"(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+(?![0-9])|[0-9]{{1,{_MAX_DIGITS}}})"
+_REGION_PATTERN = re.compile(
+    r"\s*(?P<text>(?:\{(?P<braced>[^{}]+)\}|(?P<name>[^,\s](?:[^,]*?[^,\s])??))"
+    rf"(?::(?P<first>{_POSITION})(?P<dash>-(?P<last>{_POSITION})?)?)?)\s*(?:,|$)"
+)
+_THOUSANDS = re.compile(",[0-9]{3}")
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,26 @@ class ChromosomeIntervals:
 
 
 @dataclass(frozen=True)
+class Region:
+    """A region in a list of them: start <= position < stop, with 0-based positions.
+
+    text: the region as the user wrote it
+    name: name of its chromosome
+    is_braced: whether the name is in braces, so that it cannot be read in another way
+    """
+
+    text: str
+    name: str
+    start: int
+    stop: int
+    is_braced: bool
+
+    def as_name(self) -> Region:
+        """Return all of the chromosome that is named like the whole region."""
+        return replace(self, name=self.text, start=OPEN_START, stop=OPEN_END)
+
+
+@dataclass(frozen=True)
 class GenomicIntervals:
     """Intervals on any number of chromosomes.
 
@@ -61,12 +86,32 @@ class GenomicIntervals:
     interval_name: returns the name of an interval from its number, for use in messages
     is_from_file: whether the intervals come from a file, which may be meant for several inputs and may name chromosomes that this input
         lacks
+    regions: the regions as the user wrote them; () if the intervals come from a file
     """
 
     chromosome_intervals: dict[str, ChromosomeIntervals]
     source: str
     interval_name: Callable[[int], str] = field(repr=False)
     is_from_file: bool
+    regions: Sequence[Region] = field(default=(), repr=False)
+
+    def on(self, chromosomes: Collection[str], source: str) -> GenomicIntervals:
+        """Return the intervals on an input with these chromosomes: a region that is the name of one of them, such as HLA-A*01:01:01:01, is
+        all of it, not a position on HLA-A*01:01:01. source: name of the input, for messages
+
+        Raises `InputError` if both are chromosomes of the input.
+        """
+        known = set(chromosomes)
+        named = {region for region in self.regions if region.name != region.text and not region.is_braced and region.text in known}
+        for region in named:
+            if region.name in known:
+                raise InputError(
+                    f"{self.source}: {region.text!r} is a chromosome of {source}, but may also be a position on its chromosome"
+                    f" {region.name!r}; write {{{region.text}}} or {{{region.name}}}{region.text[len(region.name) :]}"
+                )
+        if not named:
+            return self
+        return _intervals_of([region.as_name() if region in named else region for region in self.regions], self.source)
 
     def first_interval_name(self, chromosome: str) -> str:
         """Return the name of the first interval on a chromosome."""
@@ -129,30 +174,57 @@ def _parse_position(cell: bytes, column: int, line: int, source: str) -> int:
 
 def parse_regions(text: str) -> GenomicIntervals:
     """Parse a comma-separated list of regions CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, as in bcftools. Positions are 1-based (0 is the
-    telomere), and TO is inclusive.
+    telomere), and TO is inclusive. A name may be in braces. Positions may have commas between thousands, as in samtools, if they cannot
+    be taken for commas between regions.
 
     Raises `InputError` for text that is not a region or for a region that ends before it begins.
     """
     option = parameter("regions")
-    items = [item.strip() for item in text.split(",")]
-
-    rows = _IntervalCollector()
-    for number, item in enumerate(items):
-        match = _REGION_PATTERN.fullmatch(item)
-        if not match or (match["first"] is None and ":" in item):
+    regions, place = list[Region](), 0
+    while not regions or place < len(text) or text[place - 1] == ",":
+        match = _REGION_PATTERN.match(text, place)
+        if not match:
             raise InputError(
-                f"{option}: expected a region, found {item!r}; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several,"
-                " or name an existing BED file"
+                f"{option}: expected a region, found {text[place:].split(',')[0].strip()!r}; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-,"
+                " with commas between several, or name an existing BED file"
             )
-        if match["first"] is None:
-            rows.add(match["name"], OPEN_START, OPEN_END, number)
-            continue
-        first = int(match["first"])
-        last = int(match["last"]) if match["last"] else OPEN_END if match["dash"] else first
-        if first > last:
-            raise InputError(f"{option}: {item!r}: the region ends before it begins")
-        rows.add(match["name"], first - 1, last, number)
-    return rows.collected_intervals(option, lambda number: f"{option}: {items[number]!r}", is_from_file=False)
+        regions.append(_parse_region(match))
+        place = match.end()
+    return _intervals_of(regions, option)
+
+
+def _parse_region(match: re.Match[str]) -> Region:
+    """Return a region. Raises `InputError` if it ends before it begins, or if its last comma may be one between regions."""
+    option, text, name = parameter("regions"), match["text"], match["braced"] or match["name"]
+    first, last = match["first"], match["last"]
+    if first is None:
+        return Region(text, name, OPEN_START, OPEN_END, match["braced"] is not None)
+    start, stop = _position(first), _position(last) if last else OPEN_END if match["dash"] else _position(first)
+    # The comma of 1:1,000-2,000 is no comma between regions, because no chromosome is called 000-2; that of 1:5,100 may be one.
+    thousands = _THOUSANDS.findall(first if not match["dash"] else last or "")
+    if thousands and not (match["dash"] and "," in first) and not any(group.startswith(",0") for group in thousands):
+        positions = text[match.start("first") - match.start("text") :]
+        before = text.removesuffix(positions)
+        raise InputError(
+            f"{option}: {text!r} may be one region or several; write {before}{positions.replace(',', '')}, or"
+            f" {before}{_THOUSANDS.sub(lambda group: f',{{{group[0][1:]}}}', positions)}"
+        )
+    if start > stop:
+        raise InputError(f"{option}: {text!r}: the region ends before it begins")
+    return Region(text, name, start - 1, stop, match["braced"] is not None)
+
+
+def _position(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _intervals_of(regions: Sequence[Region], source: str) -> GenomicIntervals:
+    """Return the intervals of a list of regions. source: name of the list, for messages"""
+    rows = _IntervalCollector()
+    for number, region in enumerate(regions):
+        rows.add(region.name, region.start, region.stop, number)
+    found = rows.collected_intervals(source, lambda number: f"{source}: {regions[number].text!r}", is_from_file=False)
+    return replace(found, regions=regions)
 
 
 def _decode_cell(cell: bytes) -> str:

@@ -97,6 +97,7 @@ class VariantPositions:
         return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))
 
     def covered_mask(self, intervals: GenomicIntervals) -> npt.NDArray[np.bool_]:
+        intervals = intervals.on(self.chromosomes, self.source)
         absent = self.absent_chromosomes(intervals)
         if absent and (not intervals.is_from_file or len(absent) == len(intervals.chromosome_intervals)):
             shown = [repr(name) for name in self.chromosomes[:_MAX_NAMES_IN_MESSAGE]]
@@ -116,4 +117,4 @@ class VariantPositions:
 
     def absent_chromosomes(self, intervals: GenomicIntervals) -> list[str]:
         known = set(self.chromosomes)
-        return [name for name in intervals.chromosome_intervals if name not in known]
+        return [name for name in intervals.on(known, self.source).chromosome_intervals if name not in known]

@@ -126,12 +126,11 @@ def test_any_text_is_bed_or_refused(text):
     [
         ("", "expected a region, found ''"),
         ("x:1-2,", "expected a region, found ''"),
-        ("x:a-b", "expected a region, found 'x:a-b'"),
-        ("x:-5", "expected a region, found 'x:-5'"),
-        ("x:5-7-9", "expected a region, found 'x:5-7-9'"),
-        (":5", "expected a region, found ':5'"),
+        ("1,,2", "expected a region, found ''"),
         ("x:7-5", "'x:7-5': the region ends before it begins"),
-        ("x:" + "9" * 30, "expected a region"),
+        ("x:1,000-2", "'x:1,000-2': the region ends before it begins"),
+        ("1:5,100", "'1:5,100' may be one region or several; write 1:5100, or 1:5,{100}"),
+        ("2,1:900-1,100,200,X", "'1:900-1,100,200' may be one region or several; write 1:900-1100200, or 1:900-1,{100},{200}"),
     ],
 )
 def test_regions_that_are_refused(text, message):
@@ -153,6 +152,60 @@ def test_intervals_that_are_of_no_alignment(intervals, message):
     with pytest.raises(InputError, match=re.escape(message)):
         AlignmentColumns("x.aln", 10).covered_mask(intervals)
     assert AlignmentColumns("x.aln", 11).covered_mask(parse_regions("x:11-")).any()
+
+
+@pytest.mark.parametrize("text", ["x:a-b", "x:-5", "x:5-7-9", ":5", "x:" + "9" * 30])
+def test_texts_that_are_neither_regions_nor_chromosomes(text):
+    with pytest.raises(InputError, match=f"regions: '{text}': no site of x.vcf is on '{text}'; its chromosomes are 'x'"):
+        VariantPositions.of("x.vcf", [("x", 5)]).covered_mask(parse_regions(text))
+    with pytest.raises(InputError, match=f"regions: '{text}': there is no file of this name, .*: write columns as NAME:FROM-TO"):
+        AlignmentColumns("x.aln", 9).covered_mask(parse_regions(text))
+
+
+LONG, SHORT = "HLA-A*01:01:01:01", "HLA-A*01:01:01"
+
+
+@pytest.mark.parametrize(
+    ("chromosomes", "text", "expected"),
+    [
+        ([LONG, "1"], LONG, [(LONG, 1), (LONG, 2)]),
+        ([SHORT, "1"], LONG, [(SHORT, 1)]),
+        ([SHORT, LONG], f"{{{LONG}}}", [(LONG, 1), (LONG, 2)]),
+        ([SHORT, LONG], f"{{{SHORT}}}:01", [(SHORT, 1)]),
+        ([SHORT, LONG], f"1:2,{LONG}:2-3", [("1", 2), (LONG, 2)]),
+        (["HLA-B*44:02N"], "HLA-B*44:02N,1:1", [("HLA-B*44:02N", 1), ("HLA-B*44:02N", 2), ("1", 1)]),
+    ],
+)
+def test_chromosomes_whose_names_have_colons(chromosomes, text, expected):
+    sites = [(name, k) for name in dict.fromkeys([*chromosomes, "1"]) for k in (1, 2)]
+    positions = VariantPositions.of("x.vcf", sites)
+    found = positions.covered_mask(parse_regions(text))
+    assert sorted(site for site, covered in zip(sites, found, strict=True) if covered) == sorted(expected)
+    assert not positions.absent_chromosomes(parse_regions(text))
+
+
+def test_region_that_is_both_a_chromosome_and_a_position():
+    message = f"regions: '{LONG}' is a chromosome of x.vcf, but may also be a position on its chromosome '{SHORT}'; write {{{LONG}}} or"
+    with pytest.raises(InputError, match=re.escape(f"{message} {{{SHORT}}}:01")):
+        VariantPositions.of("x.vcf", [(SHORT, 1), (LONG, 1)]).covered_mask(parse_regions(LONG))
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1:1,000-2,000", "1:1000-2000"),
+        ("2, 1:1-1,000,000 ,3", "2,1:1-1000000,3"),
+        ("1:12,345-123,456,789,2:5", "1:12345-123456789,2:5"),
+        ("1:2,050", "1:2050"),
+        ("1:1,500-", "1:1500-"),
+        ("1:1000,200", "1:1000,{200}"),
+    ],
+)
+def test_commas_between_thousands(text, plain):
+    def found(text):
+        return {name: (some.starts.tolist(), some.stops.tolist()) for name, some in parse_regions(text).chromosome_intervals.items()}
+
+    assert found(text) == found(plain)
 
 
 def test_chromosomes_that_are_not_there():
