@@ -128,7 +128,7 @@ def check_triangle_without_diagonal(values: Reals, source: str) -> str | None:
 
 def _interpret_rows(rows: Sequence[NumberedRow], source: str, record_count: int | None) -> TextMatrix:
     """Read a matrix as `read_matrix_rows` does, without checking for percent identities."""
-    rows = _without_comment_mark(_without_row_numbers(_trim_empty_cells(rows)))
+    rows = _with_header_first(_without_comment_mark(_without_row_numbers(_trim_empty_cells(rows))))
     if not rows:
         raise InputError(f"{source}: every cell is empty; {EXPECTED_LAYOUT}")
     cells = [row for _, row in rows]
@@ -453,6 +453,14 @@ def _without_comment_mark(rows: list[NumberedRow]) -> list[NumberedRow]:
     if len(body) != len(titles) or any(len(row) != len(titles) or not all(map(_is_number, row)) for _, row in body):
         return rows
     return [(line, titles), *body]
+
+
+def _with_header_first(rows: list[NumberedRow]) -> list[NumberedRow]:
+    """Move a header from the end of the rows to their start. Biopython prints a `DistanceMatrix` with the ids below the values."""
+    *body, (line, footer) = rows or [(0, [""])]
+    if len(body) < 2 or footer[0] or footer[1:] != [row[0] for _, row in body]:
+        return rows
+    return [(line, footer), *body]
 
 
 def _equal_numbers(cells: Cells, values: Reals) -> bool:

@@ -29,7 +29,7 @@ _LOWEST_GENOME_IDENTITY, _HIGHEST_IDENTITY = 70, 100
 LOWEST_IDENTITY = 1
 """Lowest identity of genes and proteins, in percent, where a diagonal is left empty as Geneious does."""
 
-_MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "?", "-"))
+_MISSING_MARKERS = frozenset(("nan", "na", "n/a", "#n/a", "<na>", "null", "none", "?", "-"))
 
 _THOUSANDS_PATTERN = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 """Pattern of numbers with commas between thousands."""
