@@ -126,9 +126,12 @@ def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
 
 def checked_titles(name: str, value: Any) -> tuple[str, ...]:
     """Return titles of columns, given as a list or as text in which commas delimit them; none for None. Raises the same errors as
-    `checked_items`."""
+    `checked_items`, and `InputError` for text without titles."""
     titles = [] if value is None else value.split(",") if isinstance(value, str) else checked_names(name, value, "titles")
-    return tuple(dict.fromkeys(title.strip() for title in titles if title.strip()))
+    names = tuple(dict.fromkeys(title.strip() for title in titles if title.strip()))
+    if isinstance(value, str) and not names:
+        raise InputError(f"{name} {value!r}: expected names, with commas between several")
+    return names
 
 
 def is_iterable(value: Any) -> bool:

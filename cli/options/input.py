@@ -43,7 +43,7 @@ def locus_options(function: F) -> F:
         Heading.INPUT.option(
             "--locus",
             type=NameListType(upper=True),
-            default="",
+            default=(),
             metavar="LOCI",
             help="Tables: read only the rows of this locus, such as TRB, or of several, such as IGK,IGL. The locus of a row is in the"
             " column locus, or else follows from its gene calls.",
@@ -52,7 +52,7 @@ def locus_options(function: F) -> F:
             "--and",
             "and_locus",
             type=NameListType(upper=True),
-            default="",
+            default=(),
             metavar="LOCI",
             help="With --locus: compare cells by their chains of two loci, as in --locus TRB --and TRA. Two cells are near if they are"
             " near at both loci; if a cell has several chains of a locus, the nearest counts. The column cell_id names the cells.",

@@ -111,7 +111,10 @@ class NameListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # 
         if isinstance(value, tuple):
             return value
         text = str(value).upper() if self._upper else str(value)
-        return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+        names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+        if not names:
+            self.fail(f"expected names, with commas between several; found {value!r}", param, ctx)
+        return names
 
 
 class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on

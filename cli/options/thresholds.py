@@ -150,7 +150,7 @@ def same_options(function: F) -> F:
         Heading.PAIRS.option(
             "--same",
             type=NameListType(),
-            default="",
+            default=(),
             metavar="TITLES",
             help="Tables: compare only records with the same value in each of these columns, as in v_call,j_call. Gene calls are compared"
             " by gene, without the allele; a call that names several genes matches if any of them does.",

@@ -79,7 +79,9 @@ def test_clusters_of_a_locus_leave_the_other_rows_alone(tmp_path):
 
 def test_python_reads_the_same_rows(tmp_path):
     path = write(tmp_path / "a.tsv", [("TRB", "", "CAF"), ("TRA", "", "CAF"), ("", "TRBV2", "CAS")])
-    assert gp.read(path, locus="trb").ids == gp.read(path, locus=["TRB", "IGH"]).ids == ["r0", "r2"]
+    assert gp.read(path, locus="trb").ids == gp.read(path, locus=["TRB", "IGH"]).ids == gp.read(path, locus="IGH, TRB").ids == ["r0", "r2"]
+    with pytest.raises(InputError, match="locus '': expected names, with commas between several"):
+        gp.read(path, locus="")
     assert gp.read(path).ids == ["r0", "r1", "r2"]
     (tmp_path / "a.fa").write_text(">a\nACGT\n")
     with pytest.raises(InputError, match=r"locus chooses rows of a table of receptors, and .*a\.fa is no such table"):
@@ -92,6 +94,8 @@ def test_python_reads_the_same_rows(tmp_path):
         ("nw", ["a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
         ("nw", ["a.tsv", "a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
         ("cluster", ["b.tsv", "--locus", "TRB"], "--locus needs a column locus, or gene calls in a column v_call or v_gene"),
+        ("nw", ["a.tsv", "--locus", " ,"], "'--locus': expected names, with commas between several; found ' ,'"),
+        ("nw", ["a.tsv", "--same", ""], "'--same': expected names, with commas between several; found ''"),
         ("nw", ["a.tsv", "--locus", "TRG"], "productive sequence of TRG in the column 'junction_aa'; found 2 of TRB"),
         ("cluster", ["--edges", "e.tsv", "--locus", "TRB"], "--locus applies to alignments; with --edges nothing is aligned"),
     ],
