@@ -40,7 +40,7 @@ from gpualign.jobs.devices.selection import pick_sw_engine
 from gpualign.jobs.every_pair import count_sequences, describe_plan, describe_work
 from gpualign.jobs.hit_alignment import AlignedHits, HitAligner
 from gpualign.jobs.job import DescriptionRows, WorkPerQuery
-from gpualign.jobs.options import OutputOptions, check_strand
+from gpualign.jobs.options import OutputOptions, check_strand, check_with_self
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.search_masking import MaskingMethods, mask_task
 from gpualign.jobs.sequence_loading import Inputs, ReadOptions, scoring_of
@@ -101,6 +101,7 @@ class SwOptions:
 
     def make_hit_filter(self, one_set: bool) -> HitFilter:
         """Return the conditions for hits. Raises `InputError` for options that contradict each other, and for thresholds out of range."""
+        check_with_self(self.with_self, one_set)
         if self.genetic_code is not None and self.translate is None:
             raise InputError(f"{parameter('genetic_code')} needs {parameter('translate')}, which says what to translate")
         check_fraction("min_identity", self.min_identity)

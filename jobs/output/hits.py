@@ -8,7 +8,6 @@ from gpualign.core.alignment.task import Detail
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.output.formats.registry import FORMATS, ResultKind, format_names
 from gpualign.core.results.columns import hit_fields, parse_fields
-from gpualign.jobs.options import check_with_self
 from gpualign.jobs.output.atomic_files import OutputFiles, translate_output_errors
 from gpualign.jobs.output.format_selection import open_row_sink, pick_output, report_unusual_names, select_row_format
 from gpualign.jobs.output.job_part import JobPart
@@ -26,7 +25,6 @@ def hit_spec(options: SwOptions, one_set: bool, annotations: Collection[str] = (
     Raises `InputError` for contradictory options and unknown suffixes.
     """
     o = options.output_options
-    check_with_self(options.with_self, one_set)
     if o.format is not None and o.format not in format_names(ResultKind.HITS):
         raise InputError(f"{parameter('format', o.format)} is a matrix of all pairs; give {parameter('all')} too")
     format, path = pick_output(o, ResultKind.HITS)

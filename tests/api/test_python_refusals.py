@@ -69,6 +69,8 @@ REFUSED = [
     (lambda: gpualign.iter_pairs(["ACGT"], fields=["colour"]), "fields: no column is called 'colour'"),
     (lambda: gpualign.iter_pairs(["ACGT"], batch=0), "batch"),
     (lambda: gpualign.sw(["ACGT"], strand="up"), "strand"),
+    (lambda: gpualign.sw(["ACGT"], ["ACGT"], with_self=True), "with_self is for one file"),
+    (lambda: gpualign.dist(np.array([[0, 1], [1, 1]]), nonfounders=True), "nonfounders is for PLINK filesets"),
     (lambda: gpualign.sw(["MKV"], genetic_code=2), "genetic_code needs translate"),
     (lambda: gpualign.dist(np.array([[0, 1], [1, 1]]), core=True), "core is a fraction from 0 to 1; found True"),
     (lambda: gpualign.cluster(gpualign.dist(np.array([[0, 1], [1, 1]]), metric="king"), max_distance=1), "a matrix of kinships"),

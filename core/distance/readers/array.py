@@ -146,6 +146,8 @@ def _check_options(options: CallOptions) -> None:
     for name, is_set in of_files.items():
         if is_set:
             raise InputError(_files_only_message(name))
+    if options.nonfounders:
+        raise InputError("nonfounders is for PLINK filesets, which name parents; an array names none")
     if options.type is TableType.ALLELES:
         raise InputError(_files_only_message("type", options.type.value))
     options.check()
