@@ -16,6 +16,8 @@ def info() -> None:
       gpualign info
     """
     from gpualign.jobs.devices.system_info import describe_machine
+    from gpualign.jobs.output.atomic_files import translate_output_errors
 
-    for name, value in describe_machine():
-        click.echo(f"{name:<19} {value}")
+    with translate_output_errors(None):
+        for name, value in describe_machine():
+            click.echo(f"{name:<19} {value}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import sys
@@ -93,6 +94,8 @@ def translate_output_errors(path: Path | None) -> Iterator[None]:
         reason = error.strerror or str(error)
         if path is not None and error.errno == errno.ENOENT and not path.parent.is_dir():
             reason = f"there is no folder {path.parent}"
+        if isinstance(error, io.UnsupportedOperation):
+            reason = "it is a pipe, and this format needs a file; name a file, or choose another format"
         raise kind(f"cannot write {path or 'standard output'}: {reason}") from None
 
 

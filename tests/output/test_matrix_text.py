@@ -168,6 +168,12 @@ def test_files_and_pipes_hold_the_same(aligned, tmp_path, format):
     assert piped.stdout == text
 
 
+def test_an_array_needs_a_file(aligned, tmp_path):
+    done = shell(f"mkfifo pipe; cat pipe & {GPUALIGN} dist -q {aligned} --device cpu --format npy -o pipe; echo $?; wait", cwd=tmp_path)
+    assert done.stdout == b"1\n"
+    assert b"cannot write pipe: it is a pipe, and this format needs a file; name a file, or choose another format" in done.stderr
+
+
 def test_a_full_disk_leaves_nothing(aligned, tmp_path):
     done = shell(f"ulimit -f 4000; trap '' XFSZ; {GPUALIGN} dist -q {aligned} --device cpu --format molten -o x.tsv", cwd=tmp_path)
     assert done.returncode == 1

@@ -284,6 +284,13 @@ def test_a_full_disk_is_told_of(inputs):
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_is_told_of_by_info():
+    done = shell(f"{GPUALIGN} info > /dev/full; echo $?")
+    assert done.stdout == b"1\n"
+    assert done.stderr == b"gpualign: error: cannot write standard output: No space left on device\n"
+
+
 def test_an_interrupt_while_nobody_reads(inputs):
     """The pipe is full, and text waits for its turn."""
     with started([GPUALIGN, *COMMAND, "--threads", "2", "a.fa", "b.fa"], cwd=inputs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
