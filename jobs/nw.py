@@ -25,7 +25,7 @@ from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.scoring.tcrdist import MAX_DISTANCE
 from gpualign.core.scoring.v_genes import VGenes
 from gpualign.core.sequences.alphabet import Alphabet
-from gpualign.core.sequences.receptor_titles import V_CALL, V_TITLES
+from gpualign.core.sequences.receptor_titles import V_CALL
 from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.devices.resources import AUTO, Resources
@@ -270,8 +270,8 @@ def _report_v_genes(inputs: Inputs, v_genes: VGenes, reporter: Reporter) -> None
     for records in [inputs.queries] if inputs.one_set else [inputs.queries, inputs.targets]:
         if V_CALL not in records.annotations:
             raise InputError(
-                f"{parameter('v_genes')} compares the V genes of receptors; {records.source} is no table with a column called"
-                f" {' or '.join(V_TITLES)}"
+                f"{parameter('v_genes')} compares the V genes of receptors; {records.source} is no table with a column of them,"
+                " such as v_call"
             )
         if unknown := v_genes.unknown_count(records.annotations[V_CALL]):
             reporter.note(f"{unknown:,} of {len(records):,} records have no V gene of {v_genes.source}, and are near no other")

@@ -18,7 +18,7 @@ from gpualign.core.sequences.gene_calls import gene_names
 
 GAPS = ".-"
 """Letters of gaps in aligned loops."""
-_FIRST_ALLELE = "*01"
+_FIRST_ALLELE, _UNKNOWN_ALLELE = "*01", "*00"
 
 BEYOND = MAX_DISTANCE + 1
 """Distance of genes that cannot be compared, above every threshold."""
@@ -73,10 +73,11 @@ class VGenes:
         return int(np.count_nonzero(unknown[calls.codes]))
 
     def _find(self, call: str) -> frozenset[str]:
-        """Return the names, in the table, of the genes in a call. A gene without an allele is its first allele, and an allele that the
-        table lacks is its gene."""
+        """Return the names, in the table, of the genes in a call. A gene without an allele (MiXCR: *00) is its first allele, and an allele
+        that the table lacks is its gene."""
         found = set()
         for name in gene_names(call, alleles=True):
+            name = name.removesuffix(_UNKNOWN_ALLELE)
             spellings = (name, name + _FIRST_ALLELE, name.partition("*")[0])
             found.update([next((one for one in spellings if one in self.loops), "")])
         return frozenset(found - {""})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 ID_TITLE = "sequence_id"
 """Title of the column with ids in tables of receptors."""
@@ -17,8 +18,15 @@ those of IMGT and Adaptive."""
 CELL_TITLES = ("cell_id", "barcode")
 """Titles of columns that may have the cells of receptors: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
 
-V_TITLES = ("v_call", "v_gene")
-"""Titles of columns that may have the calls of V genes: in the AIRR Rearrangement Schema, and elsewhere."""
+_V_TITLES = (
+    *("v_call", "v_gene", "V_CALL", "bestVGene", "bestVHit", "allVHitsWithScore", "allVHits", "V-GENE and allele"),
+    *("v_resolved", "vMaxResolved", "vGeneName", "v.segm", "V.name", "V", "v"),
+)
+"""Titles of columns that may have the calls of V genes, the preferred one first: in the AIRR Rearrangement Schema, and in the tables of
+Cell Ranger, Change-O, MiXCR, IMGT, Adaptive, VDJdb, immunarch, TRUST4 and VDJtools."""
+
+_TITLE_OF_CHAIN = re.compile(r"cdr3_([abgd])_(aa|nucseq)")
+"""Pattern of the titles of sequences in the tables of tcrdist3, which have both chains of a cell in a row."""
 
 CELL, LOCUS, V_CALL = "\tcell", "\tlocus", "\tv call"
 """Names of the annotations with the cell, the locus and the V gene of each record; no column has such a title."""
@@ -46,6 +54,13 @@ def has_amino_acids(title: str) -> bool:
     """Return whether the sequences of a column with this title are amino acids, as AIRR, MiXCR (aaSeqCDR3), Adaptive (aminoAcid), immunarch
     (CDR3.aa), VDJtools (cdr3aa) and IMGT (JUNCTION (AA)) call it."""
     return _AMINO_ACID_TITLE.fullmatch(title) is not None
+
+
+def find_v_titles(titles: Collection[str], sequence_title: str) -> list[str]:
+    """Return the titles of a table's columns of V genes, the preferred one first. sequence_title: title of the column of sequences"""
+    of_chain = _TITLE_OF_CHAIN.fullmatch(sequence_title)
+    known = [f"v_{of_chain[1]}_gene"] if of_chain else _V_TITLES
+    return [title for title in known if title in titles]
 
 
 def is_missing(text: str) -> bool:

@@ -28,7 +28,7 @@ from gpualign.core.sequences.receptor_titles import (
     PRODUCTIVE_TITLES,
     SEQUENCE_TITLES,
     V_CALL,
-    V_TITLES,
+    find_v_titles,
     has_amino_acids,
     is_unproductive,
 )
@@ -51,7 +51,7 @@ class TableColumns:
     locus: loci of the rows that are records; (): all rows
     and_locus: loci of a second chain, whose rows are records too; if there are any, records are annotated with `CELL` and `LOCUS`
     reads_abundances: whether the column `ABUNDANCE_TITLE`, if the table has it, becomes an annotation too
-    reads_v_calls: whether the first of `V_TITLES` that the table has becomes the annotation `V_CALL`
+    reads_v_calls: whether the first of the titles that `find_v_titles` returns becomes the annotation `V_CALL`
     """
 
     id_column: str | None = None
@@ -182,7 +182,7 @@ class RecordTable:
         if id_title not in self.table.titles and columns.id_column is None:
             raise InputError(f"{source}: no column is called '{ID_TITLE}'; name the column of ids with {parameter('id_column')}")
         self.id_column, self.sequence_column = map(self.table.column_index, (id_title, self.sequence_title))
-        self._loci = LocusFinder(self.table, columns.same) if columns.read_loci else None
+        self._loci = LocusFinder(self.table, self.sequence_title, columns.same) if columns.read_loci else None
         self._locus_names = columns.read_loci
         self.cell_column = _find_cell_column(self.table) if columns.and_locus else None
         self.other_loci = Counter[str]()
@@ -242,8 +242,8 @@ def read_table_records(stream: BinaryIO, source: str, columns: TableColumns, thr
     nbytes, kept_text, texts = 0, list[bytes](), defaultdict[str, list[StringColumn]](list)
     if table.cell_column is not None:
         annotated[CELL] = table.cell_column
-    if columns.reads_v_calls and (title := next((one for one in V_TITLES if one in table.table.titles), None)):
-        annotated[V_CALL] = table.table.column_index(title)
+    if columns.reads_v_calls and (calls := find_v_titles(table.table.titles, table.sequence_title)):
+        annotated[V_CALL] = table.table.column_index(calls[0])
     for rows in table.rows():
         piece, kept = rows.piece, np.flatnonzero(rows.is_record)
         ids.append(read_cells(piece, table.id_column).select(kept))

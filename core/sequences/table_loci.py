@@ -11,31 +11,30 @@ from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.files.table_pieces import DelimitedTable, TablePiece
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.gene_calls import CALL_SUFFIXES, locus_of
-from gpualign.core.sequences.receptor_titles import is_missing
+from gpualign.core.sequences.receptor_titles import find_v_titles, is_missing
 from gpualign.core.sequences.table_cells import read_cells
 
 _LOCUS_TITLES = ("locus", "chain")
 """Titles of columns that may have the loci: in the AIRR Rearrangement Schema, and in the contigs of Cell Ranger."""
-
-_CALL_TITLES = ("v_call", "v_gene")
-"""Titles of columns with gene calls, which begin with the locus."""
 
 
 class LocusFinder:
     """Finds the loci of a table's rows: the texts of a column, or the locus of the row's gene calls where the table has no such column or
     the cell is empty.
 
+    sequence_title: title of the column of sequences
     same: titles of further columns, whose gene calls are used too
 
     Raises `InputError` if the table has none of these columns.
     """
 
-    def __init__(self, table: DelimitedTable, same: Sequence[str] = ()) -> None:
+    def __init__(self, table: DelimitedTable, sequence_title: str, same: Sequence[str] = ()) -> None:
         loci = [title for title in _LOCUS_TITLES if title in table.titles][:1]
-        calls = [title for title in (*_CALL_TITLES, *same) if title.endswith(CALL_SUFFIXES) and title in table.titles]
+        calls = find_v_titles(table.titles, sequence_title)
+        calls += [title for title in same if title.endswith(CALL_SUFFIXES) and title in table.titles]
         if not loci and not calls:
             raise InputError(
-                f"{table.source}: {parameter('locus')} needs a column locus, or gene calls in a column v_call or v_gene; the table has none"
+                f"{table.source}: {parameter('locus')} needs a column locus, or gene calls in a column such as v_call; the table has none"
             )
         self._locus_columns = list(map(table.column_index, loci))
         self._call_columns = list(map(table.column_index, dict.fromkeys(calls)))

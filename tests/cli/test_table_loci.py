@@ -93,7 +93,7 @@ def test_python_reads_the_same_rows(tmp_path):
     [
         ("nw", ["a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
         ("nw", ["a.tsv", "a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
-        ("cluster", ["b.tsv", "--locus", "TRB"], "--locus needs a column locus, or gene calls in a column v_call or v_gene"),
+        ("cluster", ["b.tsv", "--locus", "TRB"], "--locus needs a column locus, or gene calls in a column such as v_call"),
         ("nw", ["a.tsv", "--locus", " ,"], "'--locus': expected names, with commas between several; found ' ,'"),
         ("nw", ["a.tsv", "--same", ""], "'--same': expected names, with commas between several; found ''"),
         ("nw", ["a.tsv", "--locus", "TRG"], "productive sequence of TRG in the column 'junction_aa'; found 2 of TRB"),

@@ -105,6 +105,31 @@ def test_a_repertoire(tmp_path, rng):
     assert [tuple(row) for row in found] == near
 
 
+@pytest.mark.parametrize(
+    ("title", "sequence", "call"),
+    [
+        ("bestVGene", "aaSeqCDR3", "TRBV5-1"),
+        ("allVHitsWithScore", "aaSeqCDR3", "TRBV5-1*00(1200.5),TRBV99*00(3)"),
+        ("V-GENE and allele", "JUNCTION (AA)", "Homsap TRBV5-1*01 F"),
+        ("V_CALL", "JUNCTION", "TRBV5-1*01"),
+        ("v.segm", "cdr3", "TRBV5-1*01"),
+        ("V", "CDR3", "TRBV5-1*01"),
+        ("V.name", "CDR3.aa", "TRBV5-1"),
+        ("v", "cdr3aa", "TRBV5-1"),
+        ("v_b_gene", "cdr3_b_aa", "TRBV5-1*01"),
+    ],
+)
+def test_columns_of_other_programs(tmp_path, title, sequence, call):
+    """With tcrdist3's table, whose rows have both chains, the gene is that of the sequence's chain; --locus reads the same column."""
+    genes, _ = write_tables(tmp_path, [])
+    table = tmp_path / "r.tsv"
+    rows = [("x", sequence, title, "v_a_gene"), ("a", "CASSF", call, "TRAV1-1*01"), ("b", "CASSF", "TRBV7-2*01", "TRAV1-1*01")]
+    table.write_text("".join("\t".join(row) + "\n" for row in rows))
+    words = ("--max-distance", "100", "--id-column", "x", "--sequence-column", sequence, table)
+    assert found_by("--v-genes", genes, *words) == [("a", "b", gene_distance("TRBV5-1*01", "TRBV7-2*01"))]
+    assert found_by("--locus", "TRB", *words) == [("a", "b", 0)]
+
+
 def test_two_sets(tmp_path, rng):
     rows = [(text, str(rng.choice(CALLS))) for text in repertoire(rng, 60)]
     genes, receptors = write_tables(tmp_path, rows)
@@ -162,7 +187,7 @@ def test_other_refusals(tmp_path):
     genes, receptors = write_tables(tmp_path, [("CASSF", ""), ("CASSL", "TRBV28*01")])
     (tmp_path / "r.fa").write_text(">a\nCASSF\n>b\nCASSL\n")
     for words, reason in (
-        (["--tcrdist", tmp_path / "r.fa"], "r.fa is no table with a column called v_call or v_gene"),
+        (["--tcrdist", tmp_path / "r.fa"], "r.fa is no table with a column of them, such as v_call"),
         (["--edit", receptors], "--v-genes adds distances of V genes to those of CDR3s; it needs --tcrdist"),
     ):
         done = gpualign("nw", "--max-distance", "9", "--v-genes", genes, *words, check=False)
