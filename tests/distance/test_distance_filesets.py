@@ -99,7 +99,7 @@ def test_empty_lines_of_filesets(tmp_path, rng, blank):
         (tmp_path / table).write_text((tmp_path / table).read_text() + blank)
     np.testing.assert_array_equal(panels_of(read_bed_filesets([tmp_path / "x.bed"], False))[0], codes)
     (tmp_path / "x.fam").write_text((tmp_path / "x.fam").read_text() + "f p 0 0 0 -9\n" * 4)
-    with pytest.raises(InputError, match="9 samples and 12 sites take 39"):
+    with pytest.raises(InputError, match=r"9 samples and 12 sites take 39: it is truncated, or its \.bim or \.fam has too many lines"):
         read_bed_filesets([tmp_path / "x.bed"], False)
 
 

@@ -85,9 +85,10 @@ class _Fileset:
         if not people or not self.sites:
             raise InputError(f"{path}: no {'sites' if people else 'samples'}")
         if size != expected:
+            what = "it is truncated, or its .bim or .fam has too many lines" if size < expected else "its .bim or .fam has too few lines"
             raise InputError(
-                f"{path}: {size:,} bytes; {len(people):,} samples and {len(self.sites):,} sites take {expected:,}: "
-                "a truncated or foreign file"
+                f"{path}: {size:,} bytes; {len(people):,} samples and {len(self.sites):,} sites take {expected:,}: {what},"
+                " or the files do not belong together"
             )
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=_HEADER_BYTES, shape=(len(self.sites), row_bytes))
 
