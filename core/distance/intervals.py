@@ -23,6 +23,9 @@ OPEN_START = -1
 OPEN_END = int(np.iinfo(np.int64).max)
 """Stop of an interval given without an end."""
 
+REGION_FORMS = "write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several, or name an existing BED file"
+"""Advice on how to write regions."""
+
 _BED_DESCRIPTION = "BED has a line for each interval: chromosome, start, end; starts count from 0, the end is after the last position"
 _BED_HEADER_WORDS = b"track", b"browser"
 _MAX_DIGITS = 18
@@ -184,10 +187,7 @@ def parse_regions(text: str) -> GenomicIntervals:
     while not regions or place < len(text) or text[place - 1] == ",":
         match = _REGION_PATTERN.match(text, place)
         if not match:
-            raise InputError(
-                f"{option}: expected a region, found {text[place:].split(',')[0].strip()!r}; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-,"
-                " with commas between several, or name an existing BED file"
-            )
+            raise InputError(f"{option}: expected a region, found {text[place:].split(',')[0].strip()!r}; {REGION_FORMS}")
         regions.append(_parse_region(match))
         place = match.end()
     return _intervals_of(regions, option)

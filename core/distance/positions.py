@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
-from gpualign.core.distance.intervals import OPEN_END, OPEN_START, GenomicIntervals
+from gpualign.core.distance.intervals import OPEN_END, OPEN_START, REGION_FORMS, GenomicIntervals
 
 _MAX_NAMES_IN_MESSAGE = 5
 
@@ -74,6 +74,13 @@ class AlignmentColumns:
         return []
 
 
+def _region_advice(name: str, intervals: GenomicIntervals) -> str:
+    """Return the end of a message about a chromosome that is not there: how to write regions, if the name looks like more than a name."""
+    if intervals.is_from_file or name.isalnum() or not any(region.text == name for region in intervals.regions):
+        return ""
+    return f"; {REGION_FORMS}"
+
+
 @dataclass(frozen=True)
 class VariantPositions:
     """Positions of variants: the chromosome of each site, and the position on it.
@@ -104,7 +111,7 @@ class VariantPositions:
             more = len(self.chromosomes) - len(shown)
             raise InputError(
                 f"{intervals.first_interval_name(absent[0])}: no site of {self.source} is on {absent[0]!r}; its chromosomes are"
-                f" {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+                f" {', '.join(shown)}" + (f" and {more:,} more" if more else "") + _region_advice(absent[0], intervals)
             )
         covered = np.zeros(len(self.positions), dtype=bool)
         order = np.argsort(self.chromosome_indices, kind="stable")  # once for all chromosomes: a draft genome has thousands of contigs

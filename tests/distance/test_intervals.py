@@ -156,7 +156,9 @@ def test_intervals_that_are_of_no_alignment(intervals, message):
 
 @pytest.mark.parametrize("text", ["x:a-b", "x:-5", "x:5-7-9", ":5", "x:" + "9" * 30])
 def test_texts_that_are_neither_regions_nor_chromosomes(text):
-    with pytest.raises(InputError, match=f"regions: '{text}': no site of x.vcf is on '{text}'; its chromosomes are 'x'"):
+    with pytest.raises(
+        InputError, match=f"regions: '{text}': no site of x.vcf is on '{text}'; its chromosomes are 'x'; write CHR, CHR:POS, "
+    ):
         VariantPositions.of("x.vcf", [("x", 5)]).covered_mask(parse_regions(text))
     with pytest.raises(InputError, match=f"regions: '{text}': there is no file of this name, .*: write columns as NAME:FROM-TO"):
         AlignmentColumns("x.aln", 9).covered_mask(parse_regions(text))
