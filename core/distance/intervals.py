@@ -200,9 +200,11 @@ def _parse_region(match: re.Match[str]) -> Region:
     if first is None:
         return Region(text, name, OPEN_START, OPEN_END, match["braced"] is not None)
     start, stop = _position(first), _position(last) if last else OPEN_END if match["dash"] else _position(first)
-    # The comma of 1:1,000-2,000 is no comma between regions, because no chromosome is called 000-2; that of 1:5,100 may be one.
+    # The commas of 1:1,000-2,000 and 1:900-1,100 are no commas between regions, because no chromosome is called 000-2, and 1:900-1 ends
+    # before it begins; that of 1:5,100 may be one.
     thousands = _THOUSANDS.findall(first if not match["dash"] else last or "")
-    if thousands and not (match["dash"] and "," in first) and not any(group.startswith(",0") for group in thousands):
+    is_certain = match["dash"] and ("," in first or (last and int(last.split(",")[0]) < start))
+    if thousands and not is_certain and not any(group.startswith(",0") for group in thousands):
         positions = text[match.start("first") - match.start("text") :]
         before = text.removesuffix(positions)
         raise InputError(

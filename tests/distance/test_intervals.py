@@ -130,7 +130,7 @@ def test_any_text_is_bed_or_refused(text):
         ("x:7-5", "'x:7-5': the region ends before it begins"),
         ("x:1,000-2", "'x:1,000-2': the region ends before it begins"),
         ("1:5,100", "'1:5,100' may be one region or several; write 1:5100, or 1:5,{100}"),
-        ("2,1:900-1,100,200,X", "'1:900-1,100,200' may be one region or several; write 1:900-1100200, or 1:900-1,{100},{200}"),
+        ("2,1:1-2,100,200,X", "'1:1-2,100,200' may be one region or several; write 1:1-2100200, or 1:1-2,{100},{200}"),
     ],
 )
 def test_regions_that_are_refused(text, message):
@@ -200,6 +200,7 @@ def test_region_that_is_both_a_chromosome_and_a_position():
         ("1:12,345-123,456,789,2:5", "1:12345-123456789,2:5"),
         ("1:2,050", "1:2050"),
         ("1:1,500-", "1:1500-"),
+        ("1:900-1,100,X", "1:900-1100,X"),
         ("1:1000,200", "1:1000,{200}"),
     ],
 )
