@@ -124,13 +124,13 @@ def checked_names(name: str, value: Any, item_name: str) -> tuple[str, ...]:
     return tuple(map(id_text, items))
 
 
-def checked_titles(name: str, value: Any) -> tuple[str, ...]:
+def checked_titles(name: str, value: Any, item_name: str = "titles") -> tuple[str, ...]:
     """Return titles of columns, given as a list or as text in which commas delimit them; none for None. Raises the same errors as
-    `checked_items`, and `InputError` for text without titles."""
-    titles = [] if value is None else value.split(",") if isinstance(value, str) else checked_names(name, value, "titles")
+    `checked_items`, and `InputError` for text without titles. item_name: what the items are called in messages"""
+    titles = [] if value is None else value.split(",") if isinstance(value, str) else checked_names(name, value, item_name)
     names = tuple(dict.fromkeys(title.strip() for title in titles if title.strip()))
     if isinstance(value, str) and not names:
-        raise InputError(f"{name} {value!r}: expected names, with commas between several")
+        raise InputError(f"{name} {value!r}: expected {item_name}, with commas between several")
     return names
 
 

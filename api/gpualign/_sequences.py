@@ -200,7 +200,7 @@ def read(
     """
     if unknown is not None:
         checked_choice("unknown", unknown, ("n", "x"))
-    loci = tuple(name.upper() for name in checked_titles("locus", locus))
+    loci = tuple(name.upper() for name in checked_titles("locus", locus, "loci"))
     titles = checked_titles("annotations", annotations)
     for name, title in (("id_column", id_column), ("sequence_column", sequence_column)):
         if title is not None and not isinstance(title, str):

@@ -80,7 +80,7 @@ def test_clusters_of_a_locus_leave_the_other_rows_alone(tmp_path):
 def test_python_reads_the_same_rows(tmp_path):
     path = write(tmp_path / "a.tsv", [("TRB", "", "CAF"), ("TRA", "", "CAF"), ("", "TRBV2", "CAS")])
     assert gp.read(path, locus="trb").ids == gp.read(path, locus=["TRB", "IGH"]).ids == gp.read(path, locus="IGH, TRB").ids == ["r0", "r2"]
-    with pytest.raises(InputError, match="locus '': expected names, with commas between several"):
+    with pytest.raises(InputError, match="locus '': expected loci, with commas between several"):
         gp.read(path, locus="")
     assert gp.read(path).ids == ["r0", "r1", "r2"]
     (tmp_path / "a.fa").write_text(">a\nACGT\n")
