@@ -27,7 +27,7 @@ def check_fraction(name: str, value: float | None, maximum: float = 1, meaning: 
     if value is None or 0 <= value <= maximum:
         return
     found, _ = different_numbers(value, maximum)
-    hint = f" ({_fraction_text(value)})" if maximum < value <= 100 * maximum and found == f"{value:g}" else ""
+    hint = f" ({_fraction_text(value)})" if 1 <= value <= 100 * maximum and found == f"{value:g}" else ""
     raise InputError(f"{parameter(name)} is {meaning} from 0 to {maximum:g}; found {found}{hint}")
 
 
