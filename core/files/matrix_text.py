@@ -456,11 +456,12 @@ def _without_comment_mark(rows: list[NumberedRow]) -> list[NumberedRow]:
 
 
 def _with_header_first(rows: list[NumberedRow]) -> list[NumberedRow]:
-    """Move a header from the end of the rows to their start. Biopython prints a `DistanceMatrix` with the ids below the values."""
+    """Move a header from the end of the rows to their start. Biopython prints a `DistanceMatrix` as a lower triangle with the ids below."""
     *body, (line, footer) = rows or [(0, [""])]
-    if len(body) < 2 or footer[0] or footer[1:] != [row[0] for _, row in body]:
+    names = [row[0] for _, row in body]
+    if len(body) < 2 or footer not in (names, ["", *names]) or any(len(row) != k + 2 for k, (_, row) in enumerate(body)):
         return rows
-    return [(line, footer), *body]
+    return [(line, ["", *names]), *body]
 
 
 def _equal_numbers(cells: Cells, values: Reals) -> bool:

@@ -151,6 +151,9 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
         (",a,b\na,0,<NA>\nb,<NA>,0\n", ["a", "b"], [np.nan]),
         (",a,b,c\na,0,null,None\nb,NULL,0,3\nc,none,3,0\n", ["a", "b", "c"], [np.nan, np.nan, 3]),
         ("a\t0.0\nb\t0.1\t0.0\nc\t0.2\t0.3\t0.0\n\ta\tb\tc\n", ["a", "b", "c"], [0.1, 0.2, 0.3]),  # as Biopython prints it
+        ("A   0.0\nBc  0.1 0.0\nC   0.2 0.3 0.0\n    A   Bc  C", ["A", "Bc", "C"], [0.1, 0.2, 0.3]),
+        ("101 0.0\n102 0.1 0.0\n103 0.2 0.3 0.0\n    101 102 103", ["101", "102", "103"], [0.1, 0.2, 0.3]),
+        ("7   0.0\n8   0.1 0.0\n    7   8", ["7", "8"], [0.1]),
         ('"","X1","X2"\n"1",0,5\n"2",5,0\n', ["1", "2"], [5]),  # as R's read.csv changes names
         (
             ",S.1,X_b,.c,X.1d,e.f\nS-1,0,1,2,3,4\n_b,1,0,5,6,7\n.c,2,5,0,8,9\n.1d,3,6,8,0,1\ne f,4,7,9,1,0\n",
