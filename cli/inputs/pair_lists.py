@@ -174,9 +174,15 @@ def refuse_pair_lists(paths: Sequence[str]) -> None:
 
 def _reject_small_matrix(rows: Sequence[NumberedRow], source: str) -> None:
     """Raise `InputError` if the first rows of a list without a header are ambiguous: each may be two ids and a distance, or a row of a
-    small matrix, or begin with a row number. A larger matrix has more columns than a list, and is not mistaken for one."""
+    small matrix, or begin with a row number; or the first may have the numbers of columns. A larger matrix has more columns than a list,
+    and is not mistaken for one."""
     if len(rows) < _MAX_EXAMINED_ROWS and len(rows[0][1]) == len(_ID_TITLES) + 1 and _looks_like_matrix(rows, source):
         raise InputError(f"{source}: line {rows[0][0]} may begin a list of pairs or a matrix; write a header: query, target, distance")
+    if len(rows) > 1 and rows[0][1] == ["0", "1", "2"] and not any(cell.isdecimal() for _, cells in rows[1:] for cell in cells[:2]):
+        raise InputError(
+            f"{source}: line {rows[0][0]} may be a pair, or the numbers of columns as pandas writes them; write a header: query, target,"
+            " distance"
+        )
     counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
     if counting and len(rows[0][1]) == len(_ID_TITLES) + 2:
         raise InputError(f"{source}: its rows may begin with ids or with row numbers; write a header: query, target, distance")

@@ -33,8 +33,11 @@ _CLSTR_START = re.compile(rb">Cluster [0-9]+\r?\n[0-9]+\t[0-9]+(aa|nt), >")
 _CLUSTER_TITLES = [b"id", b"cluster", b"size", b"representative", b"distance"]
 """Titles of the tables of clusters that gpualign writes, at least three of them."""
 
-OTHER_PAIR_TITLES = (("id1", "id2"), ("source", "target"), ("sample1", "sample2"), ("item1", "item2"), ("var1", "var2"))
-"""First titles of lists of pairs of HIV-TRACE and MicrobeTrace, of Gephi and Cytoscape, of SKA, and of R (broom, melt), in lower case."""
+OTHER_PAIR_TITLES = frozenset(
+    (("id1", "id2"), ("source", "target"), ("sample1", "sample2"), ("item1", "item2"), ("var1", "var2"), ("level_0", "level_1"))
+)
+"""First titles of lists of pairs of HIV-TRACE and MicrobeTrace, of Gephi and Cytoscape, of SKA, of R (broom, melt) and pandas (stack), in
+lower case."""
 _PAIR_VALUE_TITLES = {"distance", "identity", "weight", "value"}
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 

@@ -102,6 +102,14 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
             "x: the columns are Source, Target, Weight; expected a column distance or identity; give this title to",
         ),
         (
+            "level_0,level_1,0\na,b,3\n",
+            "x: the columns are level_0, level_1, 0; expected a column distance or identity; give this title to the column",
+        ),
+        (
+            "0,1,2\na,b,3\na,c,4\n",
+            "x: line 1 may be a pair, or the numbers of columns as pandas writes them; write a header: query, target, distance",
+        ),
+        (
             "Var1,Var2,value\na,b,3\n",
             "x: the columns are Var1, Var2, value; expected a column distance or identity; give this title to the column",
         ),
@@ -132,7 +140,7 @@ def assert_unreadable(folder, monkeypatch, option, content, message):
             "x: 2 columns are called 'query'; delete or rename all but one",
         ),
     ],
-    ids=range(29),
+    ids=range(31),
 )
 def test_bad_lists(folder, monkeypatch, content, message):
     assert_unreadable(folder, monkeypatch, "--edges", content, message)
