@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from gpualign.core.scoring.scoring import Scoring
 from gpualign.core.sequences.loading import encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.output.result_writing import write_results
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 BUDGET = Budget.from_total(2 << 30)
 
@@ -99,6 +103,13 @@ def least(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[str, f
             action()
             found[name] = min(found[name], time.perf_counter() - start)
     return found
+
+
+def open_gpu() -> CudaDevice:
+    """Open the first GPU. PyCUDA is imported only here, so that `--help` works without it."""
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+    return CudaDevice(0)
 
 
 def machine() -> str:

@@ -15,9 +15,10 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, table, write_fileset, write_outbreak
+from common import finish, machine, open_gpu, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
@@ -26,7 +27,9 @@ from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 from gpualign.gpu.distance.engine import CudaDistanceEngine
 from gpualign.gpu.distance.kernels import MMA_KERNEL, POPC_KERNEL, WGMMA_KERNEL, DistanceKernel, usable_kernels
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 WANTED = CountRequest(Measure.DIFFERENCES, True)
 
@@ -96,7 +99,7 @@ def main() -> None:
     parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
-    device = CudaDevice(0)
+    device = open_gpu()
     rows = []
     for kinds, missing in ((3, False), (3, True), (2, False), (2, True)):
         for kernel in (WGMMA_KERNEL, MMA_KERNEL, POPC_KERNEL):

@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 import numpy as np
 import parasail
-from common import finish, machine, table
+from common import finish, machine, open_gpu, table
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
@@ -84,9 +84,8 @@ def rows_of(path: str, count: int, cuda: bool, rng: np.random.Generator) -> list
         add(f"CPU, {threads} cores", detail.value, seconds(host.prepare_pair_aligner(task, budget), pairs) / count)
         if cuda:
             from gpualign.gpu.alignment.pair_list import CudaPairEngine
-            from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
-            devices = [CudaDevice(0)]
+            devices = [open_gpu()]
             aligner = CudaPairEngine(lambda found=devices: found, host, print).prepare_pair_aligner(task, budget)
             seconds(aligner, pairs)  # opens the device, compiles
             add(f"{devices[0].name}, {threads} cores beside it", detail.value, min(seconds(aligner, pairs) for _ in range(3)) / count)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import BUDGET, finish, head, machine, table
+from common import BUDGET, finish, head, machine, open_gpu, table
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
@@ -27,7 +28,9 @@ from gpualign.gpu.near_pairs.engine import prepare_near_pairs
 from gpualign.gpu.near_pairs.kernels import ScreeningKernel, has_tensor_cores, screening_kernels
 from gpualign.gpu.near_pairs.recipe import make_near_pair_recipe
 from gpualign.gpu.near_pairs.worker import FinishedRectangle
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 _CHECKED = 400  # records: so few are not worth a sample, so all distances are computed
 
@@ -123,7 +126,7 @@ def main() -> None:
     parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
-    device = CudaDevice(0)
+    device = open_gpu()
     made_up = genes(rng, options.genes)
     rows = measure(f"{options.genes:,} genes, 97 %", made_up, columns_bound(0.97), device)
     rows += measure(f"{options.genes:,} genes, 97 %, coverage 0.8", made_up, covered_bound(0.97, 0.8), device)

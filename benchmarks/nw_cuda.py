@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, head, load, machine, made_up_dna, made_up_letters, proteins, table, usage
+from common import finish, head, load, machine, made_up_dna, made_up_letters, open_gpu, proteins, table, usage
 from device_choice import write
 from near_cuda import reads
 
@@ -39,8 +40,10 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.worker import FinishedBatch
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
 from gpualign.jobs.output.result_writing import write_results
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 BUDGET = Budget.from_total(16 << 30)
 ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds
@@ -313,7 +316,7 @@ def main() -> None:
     parser.add_argument("--folder", default="/dev/shm", help="for the matrices of reads")
     parser.add_argument("--output")
     arguments = parser.parse_args()
-    device = CudaDevice(0)
+    device = open_gpu()
     parts = [f"# Exact scores on one GPU\n\n{device.name}; host {machine()}.\n\n"]
     makers = {
         "kernels": lambda: kernels(device, arguments.gold, arguments.proteins),

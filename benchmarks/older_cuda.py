@@ -13,10 +13,11 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
-from common import all_pairs, finish, head, machine, made_up_dna, table
+from common import all_pairs, finish, head, machine, made_up_dna, open_gpu, table
 from nw_cuda import AFFINE, EDIT, LINEAR, SMALL_WEIGHTS, measure
 
 from gpualign.core.alignment.task import Mode, Task
@@ -30,7 +31,9 @@ from gpualign.gpu.alignment.recipe import H16X2, U16X2, packed_score_type
 from gpualign.gpu.runtime.compilers import selection as choice
 from gpualign.gpu.runtime.compilers.base import CPP_STANDARD, Source, compile_error
 from gpualign.gpu.runtime.compilers.nvcc import Nvcc, find_nvcc
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 ENOUGH = 1e13
 WORK = [("linear 5/-4/6", LINEAR, Mode.GLOBAL), ("affine", AFFINE, Mode.GLOBAL), ("local", AFFINE, Mode.LOCAL)]
@@ -72,7 +75,7 @@ def main() -> None:
         parser.error("nvcc is not on this machine")
     os.environ["GPUALIGN_CACHE"] = tempfile.mkdtemp(prefix="older_cuda-")
     choice.choose_compiler = lambda arch, driver=None: Ptx(path, options.capability)
-    device = CudaDevice(0)
+    device = open_gpu()
     genes = made_up_dna(16_000, 1500)
     rows = []
 

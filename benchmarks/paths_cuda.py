@@ -13,15 +13,18 @@ import time
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from common import finish, head, load, machine, made_up_dna, table, usage
+from common import finish, head, load, machine, made_up_dna, open_gpu, table, usage
 from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.execution.runner import plan_task
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.gpu.alignment.engine import CudaEngine
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 ENOUGH = 8e12  # cells of a timed run, about
 
@@ -127,7 +130,7 @@ def main() -> None:
     parser.add_argument("--only", default="kernels,host,command")
     parser.add_argument("--output")
     arguments = parser.parse_args()
-    device = CudaDevice(0)
+    device = open_gpu()
     parts = []
     if "kernels" in arguments.only:
         parts.append(kernels(device, arguments.gold))

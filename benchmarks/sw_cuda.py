@@ -19,9 +19,10 @@ import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, proteins, table, usage
+from common import finish, machine, open_gpu, proteins, table, usage
 from nw_cuda import QUERY_LENGTHS, measure
 
 from gpualign.core.alignment.task import Mode, Task
@@ -29,7 +30,9 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.core.sequences.sequence_set import SequenceSet
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 REPEATS = 12
 QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command
@@ -210,7 +213,7 @@ def main() -> None:
     parser.add_argument("--only", default="kernels,command,adjusting,cudasw,peer")
     parser.add_argument("--output")
     arguments = parser.parse_args()
-    device = CudaDevice(0)
+    device = open_gpu()
     database = proteins(arguments.database, REPEATS)
     queries = cut_queries(database, 1)
     scoring = make_scoring(PROTEIN, ScoringOptions(), local=True)

@@ -10,9 +10,10 @@ tenth of the letters redrawn and a gap in every thousand. parasail is timed with
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import numpy as np
-from common import BUDGET, finish, machine, table
+from common import BUDGET, finish, machine, open_gpu, table
 from nw_cuda import measure
 from sw_pairs import letter_count, local_scoring, parasail_calls, rate, relative, sequence_set
 
@@ -23,7 +24,9 @@ from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families.warp_chain import WarpChainVariant
 from gpualign.gpu.alignment.sequence_windows import WHOLE_SEQUENCES
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
+
+if TYPE_CHECKING:
+    from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 SQUARES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 SHAPES = (*((n, n) for n in SQUARES), (100, 100_000), (1000, 100_000), (100_000, 1000), (1000, 10_000_000))
@@ -107,7 +110,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=["dna", "protein"], choices=["dna", "protein"])
     parser.add_argument("--output")
     arguments = parser.parse_args()
-    device = CudaDevice(0)
+    device = open_gpu()
     text = f"# Local scores of few or long targets on a GPU\n\n{device.name}; host {machine()}.\n\n"
     for kind in arguments.kinds:
         rows = []

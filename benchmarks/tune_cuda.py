@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
 import numpy as np
-from common import made_up_dna
+from common import made_up_dna, open_gpu
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.memory_budget import Budget
@@ -32,7 +32,6 @@ from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.compilers import selection as choice
 from gpualign.gpu.runtime.compilers.base import Compiler
 from gpualign.gpu.runtime.kernel_cache import load_cubin
-from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 GRID = {
     "linear": [(80, 6), *((r, 8) for r in (64, 60, 56))],
@@ -102,7 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.compiler:
         take_only(arguments.compiler)
-    device = CudaDevice(0)
+    device = open_gpu()
     print(f"{choice.choose_compiler(device.arch, device.driver).title} for {device.name}")
     tasks = {name: task_of(name, arguments.rows, arguments.records, arguments.length) for name in arguments.only.split(",")}
 
