@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, made_up_dna, made_up_letters, table, usage, write_fileset
+from common import finish, machine, made_up_dna, median_usage, table, texts_of, write_fasta, write_fileset
 
 GROUPS = 20
 IDENTITY = 0.6
@@ -26,9 +25,9 @@ COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
 
 def write_genes(folder: Path, count: int) -> None:
-    letters = made_up_letters(made_up_dna(count, 1500))
+    letters = texts_of(made_up_dna(count, 1500))
     turned = [text[::-1].translate(COMPLEMENT) if k % 2 else text for k, text in enumerate(letters)]
-    (folder / "genes.fa").write_text("".join(f">s{k}\n{text}\n" for k, text in enumerate(turned)))
+    write_fasta(folder / "genes.fa", turned)
     (folder / "groups.tsv").write_text("".join(f"s{k}\tg{k % GROUPS}\n" for k in range(count)))
 
 
@@ -42,13 +41,8 @@ def write_people(folder: Path, samples: int, sites: int) -> None:
 
 def timed(works: dict[str, Sequence[object]], folder: Path, runs: int) -> list[list[str]]:
     """Rows of medians: seconds, processor seconds, and both as shares of the first."""
-    found: dict[str, list[tuple[float, float]]] = {title: [] for title in works}
-    for _ in range(runs):
-        for title, command in works.items():
-            found[title].append(usage(command, folder)[:2])
     rows, first = [], None
-    for title, times in found.items():
-        taken, worked = (statistics.median(some) for some in zip(*times, strict=True))
+    for title, (taken, worked, _) in median_usage(works, folder, runs).items():
         first = first or (taken, worked)
         rows.append([title, f"{taken:.2f}", f"{worked:.2f}", f"{taken / first[0]:.2f}", f"{worked / first[1]:.2f}"])
         print(rows[-1], flush=True)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_outbreak
+from common import finish, machine, table, write_fasta, write_outbreak
 
 from gpualign.cpu.processor import usable_cpu_count
 
@@ -29,8 +29,7 @@ def genes(path: Path, rng: np.random.Generator, count: int) -> str:
     ancestor = rng.integers(0, 4, 1500)
     copies = np.where(rng.random((count, 1500)) < 0.2, rng.integers(0, 4, (count, 1500)), ancestor)
     letters = np.frombuffer(b"ACGT", dtype=np.uint8)[copies]
-    path.write_text("".join(f">s{k}\n{row.tobytes().decode()}\n" for k, row in enumerate(letters)))
-    return str(path)
+    return write_fasta(path, (row.tobytes().decode() for row in letters))
 
 
 def jobs(folder: Path, records: int, samples: int) -> Iterator[tuple[str, list[str]]]:

@@ -16,8 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import finish, machine, table
-from identity_command import COVERAGE, GPUALIGN, GREEDY, Records, programs, seconds, where
+from common import GPUALIGN, finish, machine, table, write_fasta
+from identity_command import COVERAGE, GREEDY, Records, programs, seconds, where
 from near_sets import families
 
 OUTPUTS = ("out.tsv", "out_cluster.tsv", "out.uc", "out.clstr")
@@ -51,10 +51,8 @@ def main() -> None:
         for kind, source, identity in sets:
             if source is None:
                 continue
-            path = folder / "records.fa"
-            letters = families(kind, options.size, 1, source)
-            path.write_text("".join(f">{number}\n{row}\n" for number, row in enumerate(letters)))
-            records = Records(kind, options.size, str(path), identity)
+            path = write_fasta(folder / "records.fa", families(kind, options.size, 1, source), prefix="")
+            records = Records(kind, options.size, path, identity)
             for program in programs(records, options):
                 if program.work != GREEDY:
                     continue

@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import itertools
 import platform
+import resource
 import shlex
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import Scoring
-from gpualign.core.sequences.loading import encode_all, read_raw_records
+from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw_records
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs.output.result_writing import write_results
 
@@ -34,12 +35,19 @@ if TYPE_CHECKING:
     from gpualign.gpu.runtime.pycuda_device import CudaDevice
 
 BUDGET = Budget.from_total(2 << 30)
+GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+"""The command in the environment of the Python that runs the script."""
+
+
+def read_raw(path: str) -> RawRecords:
+    """Read a FASTA or FASTQ file, compressed or not; ids may repeat."""
+    with open(path, "rb") as stream:
+        return read_raw_records(stream, path, allow_duplicates=True)
 
 
 def load(path: str) -> tuple[SequenceSet, list[str]]:
     """Encoded DNA records and the same as upper-case text."""
-    with open(path, "rb") as stream:
-        raw = read_raw_records(stream, path, allow_duplicates=True)
+    raw = read_raw(path)
     texts = [letters.upper() for letters in raw.letters]
     _, (sequences,) = encode_all([raw], "dna")
     return sequences, texts
@@ -86,12 +94,12 @@ def rate(cells: int, action: Callable[[], object]) -> float:
 
 
 def medians(actions: Mapping[str, Callable[..., float]], runs: int) -> dict[str, float]:
-    """Median rate of each action; the actions alternate, so that a drift of the machine's speed hits all of them."""
+    """Median of what each action returns; the actions alternate, so that a drift of the machine's speed hits all of them."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(runs):
         for name, action in actions.items():
             found[name].append(action())
-    return {name: statistics.median(rates) for name, rates in found.items()}
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def least(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[str, float]:
@@ -149,17 +157,31 @@ def made_up_dna(count: int, length: int, seed: int = 7) -> SequenceSet:
     return SequenceSet("made up", [f"g{i}" for i in range(count)], codes.reshape(-1), offsets)
 
 
-def made_up_letters(sequences: SequenceSet) -> list[str]:
-    """The same as text."""
-    letters = np.frombuffer(b"ACGT", dtype=np.uint8)[sequences.codes].tobytes().decode()
-    return [letters[a:b] for a, b in itertools.pairwise(sequences.offsets.tolist())]
+def texts_of(sequences: SequenceSet, letters: str = "ACGT") -> list[str]:
+    """Decode the sequences. letters: those of the codes 0, 1, ..."""
+    text = np.frombuffer(letters.encode(), dtype=np.uint8)[sequences.codes].tobytes().decode()
+    return [text[a:b] for a, b in itertools.pairwise(sequences.offsets.tolist())]
+
+
+def write_fasta(path: Path, texts: Iterable[str], prefix: str = "s", ids: Iterable[str] | None = None) -> str:
+    """Write a FASTA file with one line a sequence, and return its path as text. ids: default: the prefix and a number from 0."""
+    names = (f"{prefix}{number}" for number in itertools.count()) if ids is None else ids
+    with path.open("w") as file:
+        file.writelines(f">{name}\n{text}\n" for text, name in zip(texts, names, strict=ids is not None))
+    return str(path)
+
+
+def stringzilla_costs(scoring: Scoring, letters: str) -> tuple[np.ndarray, np.ndarray]:
+    """Substitution scores as StringZilla takes them: the class of each byte, uint8[256], and the scores of classes, int8[32][32]."""
+    classes, costs = np.zeros(256, dtype=np.uint8), np.zeros((32, 32), dtype=np.int8)
+    classes[[ord(letter) for letter in letters]] = np.arange(len(letters))
+    costs[: len(letters), : len(letters)] = scoring.substitution
+    return classes, costs
 
 
 def proteins(path: str, repeats: int) -> SequenceSet:
     """A protein database, repeated."""
-    with open(path, "rb") as stream:
-        raw = read_raw_records(stream, path, allow_duplicates=True)
-    _, (once,) = encode_all([raw], "protein")
+    _, (once,) = encode_all([read_raw(path)], "protein")
     lengths = np.tile(once.lengths, repeats)
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     ids = [f"{name}_{k}" for k in range(repeats) for name in once.ids]
@@ -219,3 +241,25 @@ def usage(command: Sequence[object], folder: Path) -> tuple[float, float, float]
         raise SystemExit(f"{command} failed")
     took, worked, memory = map(float, found)
     return took, worked, memory
+
+
+def median_usage(commands: Mapping[str, Sequence[object]], folder: Path, runs: int) -> dict[str, tuple[float, ...]]:
+    """Medians of `usage` for each command; the commands alternate."""
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            found[name].append(usage(command, folder))
+    return {name: tuple(statistics.median(values) for values in zip(*of_runs, strict=True)) for name, of_runs in found.items()}
+
+
+def seconds(command: Sequence[object], folder: Path | None = None) -> float:
+    """Seconds of a command from start to end; what it prints is thrown away."""
+    start = time.perf_counter()
+    subprocess.run([str(word) for word in command], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def children_seconds() -> float:
+    """Processor seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

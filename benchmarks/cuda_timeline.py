@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from common import finish, machine, made_up_dna, made_up_letters, table
+from common import finish, machine, made_up_dna, table, texts_of, write_fasta
 
 from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
@@ -66,9 +66,7 @@ class Timeline:
 
 def commands(folder: Path, records: int, queries: str | None, targets: str | None) -> Iterator[tuple[str, list[str]]]:
     def genes(count: int) -> str:
-        path = folder / f"genes{count}.fa"
-        path.write_text("".join(f">s{k}\n{text}\n" for k, text in enumerate(made_up_letters(made_up_dna(count, LENGTH)))))
-        return str(path)
+        return write_fasta(folder / f"genes{count}.fa", texts_of(made_up_dna(count, LENGTH)))
 
     fewer = records // 4
     yield f"edit distances of {records:,} genes to .npy", ["nw", genes(records), "--edit", "-o", str(folder / "x.npy")]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, usage, write_outbreak
+from common import finish, machine, table, texts_of, usage, write_fasta, write_outbreak
 from near_cuda import genes, reads
 
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -25,10 +25,7 @@ MIDDLE, LONG = 2.0, 4.0  # seconds from which on a job is run three times, and o
 
 
 def write(path: Path, sequences: SequenceSet) -> str:
-    text = np.frombuffer(b"ACGT", dtype=np.uint8)[sequences.codes].tobytes().decode()
-    offsets = sequences.offsets.tolist()
-    path.write_text("".join(f">s{k}\n{text[offsets[k] : offsets[k + 1]]}\n" for k in range(len(sequences))))
-    return str(path)
+    return write_fasta(path, texts_of(sequences))
 
 
 def random_records(rng: np.random.Generator, count: int, length: int) -> SequenceSet:

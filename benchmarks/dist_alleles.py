@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, usage
+from common import GPUALIGN, finish, machine, table, usage
 
 WORDS = np.array(["LNF", "NIPH", "NIPHEM", "ASM", "ALM", "PLOT3", "PLOT5", "LOTSC"])
 NEAR = 10
@@ -40,14 +40,6 @@ def write_alleles(path: Path, samples: int, loci: int, seed: int = 7) -> None:
             lost = rng.random(loci) < 0.03
             words[lost] = WORDS[rng.integers(len(WORDS), size=int(lost.sum()))]
             out.write("\t".join([f"genome_{sample}", *words.tolist()]) + "\n")
-
-
-def gpualign() -> str:
-    """The command, in whose place the module does."""
-    found = shutil.which("gpualign")
-    if found is None:
-        raise SystemExit("gpualign is not on the path")
-    return found
 
 
 def best(command: list[object], folder: Path, runs: int) -> tuple[float, float, float]:
@@ -74,7 +66,7 @@ def main() -> None:
         write_alleles(path, options.samples, options.loci)
         commands: dict[str, list[object]] = {}
         for threads in options.threads:
-            common = [gpualign(), "dist", "-q", path, "--device", options.device, "--threads", threads]
+            common = [GPUALIGN, "dist", "-q", path, "--device", options.device, "--threads", threads]
             parts = {
                 "text": ("whole matrix as text", ["-o", folder / "ours.tsv"]),
                 "npy": ("whole matrix as .npy", ["-o", folder / "ours.npy"]),

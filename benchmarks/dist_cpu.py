@@ -13,17 +13,17 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, usage, write_fileset, write_outbreak
+from common import finish, machine, median_usage, medians, table, usage, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
@@ -111,15 +111,6 @@ def seconds(command: Sequence[object], folder: Path, threads: int) -> float:
     return time.perf_counter() - start
 
 
-def in_turns(commands: dict[str, Sequence[object]], folder: Path, threads: int, runs: int) -> dict[str, float]:
-    """Median seconds of each."""
-    found: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(runs):
-        for name, command in commands.items():
-            found[name].append(seconds(command, folder, threads))
-    return {name: statistics.median(times) for name, times in found.items()}
-
-
 def gpualign(*words: object) -> list[object]:
     return [sys.executable, "-m", "gpualign", "dist", "-q", "--device", "cpu", *words]
 
@@ -138,7 +129,7 @@ def whole_commands(folder: Path, runs: int) -> list[list[str]]:
             peers["plink"] = [plink, "--bfile", "x", "--distance", "square", "bin", "--threads", threads, "--out", "p"]
         if find_spec("hammingdist"):
             peers["hammingdist"] = [sys.executable, "-c", HAMMINGDIST]
-        found = in_turns({**ours, **peers}, folder, threads, runs)
+        found = medians({name: partial(seconds, words, folder, threads) for name, words in (ours | peers).items()}, runs)
         for name in ours:
             peer = "plink" if name.startswith(".bed") else "hammingdist"
             label = "plink1.9 --distance square bin" if peer == "plink" else "hammingdist, lower triangle"
@@ -162,13 +153,9 @@ def near_pairs(folder: Path, runs: int) -> list[list[str]]:
         }
         if find_spec("hammingdist"):
             commands["hammingdist, lower triangle"] = [sys.executable, "-c", HAMMINGDIST.replace("x.fa", "near.fa")]
-        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
-        for _ in range(runs):
-            for name, command in commands.items():
-                found[name].append(usage(command, folder))
+        found = median_usage(commands, folder, runs)
         lines = sum(1 for _ in (folder / "near.tsv").open())
-        for name, times in found.items():
-            took, worked, memory = (statistics.median(values) for values in zip(*times, strict=True))
+        for name, (took, worked, memory) in found.items():
             shape = f"{count:,} x {sites:,}, {what}: {lines:,} near"
             rows.append([shape, name, f"{took:.2f}", f"{worked:.2f}", f"{memory:,.0f}"])
             print(rows[-1], flush=True)

@@ -9,16 +9,14 @@ counted as the same whole matrix, which is what comes out.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, open_gpu, table, write_fileset, write_outbreak
+from common import finish, machine, open_gpu, seconds, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
@@ -63,17 +61,15 @@ def kernel_rate(
     counts: dict[str, np.ndarray] = {}
     for _ in range(repeats):
         times.clear()
-        engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
+        engine = CudaDistanceEngine(device, 1, kernel, lambda took, work: times.append((took, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
         ((_, counts),) = counter.count_function([panel], bands, counter.count_names, lambda work: None)
-        best = min(best, sum(seconds for seconds, _ in times))
+        best = min(best, sum(took for took, _ in times))
     return sum(work for _, work in times) / best, counts
 
 
 def command(*words: object) -> float:
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "gpualign", *map(str, words)], check=True, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    return seconds([sys.executable, "-m", "gpualign", *words])
 
 
 def near_pairs(folder: Path, samples: int, sites: int) -> list[list[str]]:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from common import finish, machine, table, usage, write_outbreak
+from common import GPUALIGN, finish, machine, table, usage, write_outbreak
 
 FN6 = """
 import sys
@@ -72,14 +72,14 @@ def main() -> None:
         write_outbreak(folder / "all.aln", options.old + options.new, options.sites)
         split(folder / "all.aln", folder / "old.aln", folder / "new.aln", options.old)
         (folder / "all.aln").unlink()
-        made = usage(["gpualign", "index", "old.aln", "-o", "sites.gps"], folder)
+        made = usage([GPUALIGN, "index", "old.aln", "-o", "sites.gps"], folder)
 
         def list_pairs(old: str, to: str) -> tuple[float, float, float]:
-            return usage(["gpualign", "dist", "new.aln", "--add", old, *near, "--device", "cpu", "-o", to], folder)
+            return usage([GPUALIGN, "dist", "new.aln", "--add", old, *near, "--device", "cpu", "-o", to], folder)
 
         def append() -> tuple[float, float, float]:
-            added = usage(["gpualign", "index", "new.aln", "--append", "sites.gps"], folder)
-            usage(["gpualign", "index", "sites.gps", "--withdraw", "new.txt"], folder)
+            added = usage([GPUALIGN, "index", "new.aln", "--append", "sites.gps"], folder)
+            usage([GPUALIGN, "index", "sites.gps", "--withdraw", "new.txt"], folder)
             return added
 
         ids = [line[1:] for line in (folder / "new.aln").read_text().splitlines() if line.startswith(">")]
@@ -107,10 +107,10 @@ def main() -> None:
         (folder / "old.aln").unlink()
         write_outbreak(folder / "all.aln", options.peer_old + options.new, options.sites)
         split(folder / "all.aln", folder / "old.aln", folder / "new.aln", options.peer_old)
-        usage(["gpualign", "index", "old.aln", "-o", "few.gps"], folder)
+        usage([GPUALIGN, "index", "old.aln", "-o", "few.gps"], folder)
         peers = {
             "gpualign: the new ones, old ones from a set": lambda: list_pairs("few.gps", "set.tsv"),
-            "gpualign: all pairs": lambda: usage(["gpualign", "dist", "all.aln", *near, "--device", "cpu", "-o", "all.tsv"], folder),
+            "gpualign: all pairs": lambda: usage([GPUALIGN, "dist", "all.aln", *near, "--device", "cpu", "-o", "all.tsv"], folder),
         }
         if options.fn6:
             words = [options.fn6, "-c", FN6, "all.aln", "genomes"]

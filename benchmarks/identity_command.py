@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import statistics
@@ -27,12 +26,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import GPUALIGN, children_seconds, finish, machine, table, write_fasta
 from near_sets import families
 
 from gpualign.cpu.processor import usable_cpu_count
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 COVERAGE = "0.8"
 WORKS = PAIRS, LINKAGE, GREEDY = "pairs", "single linkage", "representatives"
 ALL_PAIRS = "vsearch --allpairs_global"
@@ -159,7 +157,7 @@ def seconds(words: list[str], folder: Path, limit: float) -> tuple[float, float]
     """Seconds of a run in a new folder, and of processors. inf: it did not end within the limit; nan: it failed, which is reported."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    start, before = time.perf_counter(), processor_seconds()
+    start, before = time.perf_counter(), children_seconds()
     with (folder / "messages").open("wb") as messages:
         process = subprocess.Popen(words, cwd=folder, stdout=messages, stderr=messages, start_new_session=True)
         try:
@@ -168,17 +166,11 @@ def seconds(words: list[str], folder: Path, limit: float) -> tuple[float, float]
             os.killpg(process.pid, signal.SIGKILL)  # MMseqs2 starts processes of its own
             process.wait()
             return float("inf"), float("inf")
-    took = time.perf_counter() - start, processor_seconds() - before
+    took = time.perf_counter() - start, children_seconds() - before
     if status:
         print(f"{' '.join(words)}: {(folder / 'messages').read_text(errors='replace')[-500:]}", file=sys.stderr, flush=True)
         return float("nan"), float("nan")
     return took
-
-
-def processor_seconds() -> float:
-    """Processor seconds of all child processes that have ended."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return ended.ru_utime + ended.ru_stime
 
 
 def clearly_near(records: Records, folder: Path, options: argparse.Namespace) -> tuple[np.ndarray | None, str]:
@@ -259,10 +251,8 @@ class Bench:
         hardware = ""
         some = [] if kind == "proteins" else [self.options.some]
         for count in (*some, *sorted(self.options.sizes)):
-            path = self.folder / "records.fa"
-            with path.open("w") as file:
-                file.writelines(f">{number}\n{letters}\n" for number, letters in enumerate(families(kind, count, 1, source)))
-            records = Records(kind, count, str(path), identity)
+            path = write_fasta(self.folder / "records.fa", families(kind, count, 1, source), prefix="")
+            records = Records(kind, count, path, identity)
             near, hardware = clearly_near(records, self.folder / "near", self.options)
             records = replace(records, near=near)
             if near is not None:

@@ -14,14 +14,13 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, usage, write_fileset
+from common import finish, machine, median_usage, table, write_fileset
 
 LEAST = 0.0884  # up to the second degree
 TITLES = {"king": "Kinship by KING-robust, whole commands", "grm": "Genomic relationships, whole commands"}
@@ -57,16 +56,16 @@ def check(folder: Path, metric: str) -> str:
     return f"Kinships are {apart:.0e} apart at most; both list the same {len(lines):,} pairs."
 
 
-def works(plink2: str, metric: str, threads: int) -> dict[str, tuple[list[object], list[object]]]:
+def works(plink2: str, metric: str, threads: int) -> dict[str, dict[str, list[object]]]:
     """What is timed: our command and theirs."""
     ours = [sys.executable, "-m", "gpualign", "dist", "-q", "--device", "cpu", "--metric", metric, "--threads", threads, "x.bed"]
     theirs = [plink2, "--bfile", "x", "--threads", threads, "--out", "theirs"]
     if metric == "grm":
-        return {"matrix": ([*ours, "-o", "ours.npy"], [*theirs, "--make-rel", "square", "bin"])}
+        return {"matrix": {"ours": [*ours, "-o", "ours.npy"], "theirs": [*theirs, "--make-rel", "square", "bin"]}}
     listed = [*theirs, "--make-king-table", "--king-table-filter", LEAST]
     return {
-        "matrix": ([*ours, "-o", "ours.npy"], [*theirs, "--make-king", "square", "bin"]),
-        f"list from {LEAST}": ([*ours, "--min-kinship", LEAST, "-o", "ours.tsv"], listed),
+        "matrix": {"ours": [*ours, "-o", "ours.npy"], "theirs": [*theirs, "--make-king", "square", "bin"]},
+        f"list from {LEAST}": {"ours": [*ours, "--min-kinship", LEAST, "-o", "ours.tsv"], "theirs": listed},
     }
 
 
@@ -90,9 +89,8 @@ def main() -> None:
             write_people(folder / "x.bed", samples, sites)
             for threads in (1, 2):
                 for what, commands in works(plink2, options.metric, threads).items():
-                    found = [[usage(command, folder)[:2] for command in commands] for _ in range(options.runs)]
-                    medians = [[statistics.median(run[k][m] for run in found) for m in range(2)] for k in range(2)]
-                    (ours, our_work), (theirs, their_work) = medians
+                    found = median_usage(commands, folder, options.runs)
+                    (ours, our_work, _), (theirs, their_work, _) = found["ours"], found["theirs"]
                     numbers = (ours, theirs, theirs / ours, our_work, their_work, their_work / our_work)
                     rows.append([f"{samples:,} x {sites:,}, {what}", str(threads), *(f"{number:.2f}" for number in numbers)])
                     print(rows[-1], flush=True)

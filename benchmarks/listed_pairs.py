@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 import numpy as np
 import parasail
-from common import finish, machine, open_gpu, table
+from common import finish, machine, open_gpu, read_raw, table, texts_of
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
@@ -23,7 +23,7 @@ from gpualign.core.execution.engine import PairAligner
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import Alphabet
-from gpualign.core.sequences.loading import encode_all, read_raw_records
+from gpualign.core.sequences.loading import encode_all
 from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 
@@ -32,9 +32,7 @@ _FAMILY, _PEER_PAIRS, _CHECKED = 40, 20, 2000
 
 def load(path: str) -> tuple[SequenceSet, Alphabet]:
     """Real records of 50 to 2,000 letters."""
-    with open(path, "rb") as stream:
-        raw = read_raw_records(stream, path, allow_duplicates=True)
-    alphabet, (records,) = encode_all([raw], "auto")
+    alphabet, (records,) = encode_all([read_raw(path)], "auto")
     return records.select(np.flatnonzero((records.lengths >= 50) & (records.lengths <= 2000))), alphabet
 
 
@@ -98,10 +96,7 @@ def rows_of(path: str, count: int, cuda: bool, rng: np.random.Generator) -> list
     matrix = parasail.matrix_create(letters, 1, -1)
     for a, b in np.ndindex(len(letters), len(letters)):
         matrix[a, b] = int(scoring.substitution[a, b])
-    texts = [
-        "".join(letters[code] for code in records.codes[records.offsets[k] : records.offsets[k + 1]])
-        for k in (*pairs.queries[:_PEER_PAIRS], *pairs.targets[:_PEER_PAIRS])
-    ]
+    texts = texts_of(records.select(np.concatenate([pairs.queries[:_PEER_PAIRS], pairs.targets[:_PEER_PAIRS]])), letters)
     start = time.perf_counter()
     for a, b in zip(texts[:_PEER_PAIRS], texts[_PEER_PAIRS:], strict=True):
         parasail.nw_stats_scan_16(a, b, scoring.gap_open, scoring.gap_extend, matrix)

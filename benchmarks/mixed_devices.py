@@ -18,7 +18,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from common import finish, machine, made_up_dna, made_up_letters, medians, table
+from common import finish, machine, made_up_dna, medians, table, texts_of, write_fasta
 
 from gpualign.gpu.runtime.inventory import detect_devices
 
@@ -37,10 +37,7 @@ UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0}
 
 def write(folder: Path, count: int, length: int) -> str:
     path = folder / f"genes{count}.fa"
-    if not path.exists():
-        letters = made_up_letters(made_up_dna(count, length))
-        path.write_text("".join(f">s{k}\n{text}\n" for k, text in enumerate(letters)))
-    return str(path)
+    return str(path) if path.exists() else write_fasta(path, texts_of(made_up_dna(count, length)))
 
 
 def run(words: list[str], device: str, folder: Path) -> tuple[float, float, str]:

@@ -13,17 +13,14 @@ import gzip
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from common import finish, machine, medians, table
+from common import GPUALIGN, finish, machine, medians, seconds, table, write_fasta
 from near_sets import cdr3, genes, reads
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 SYMSCAN = """
 import sys, symscan
 path, most, out = sys.argv[1:]
@@ -46,21 +43,10 @@ with open(out, "w") as file:
 """
 
 
-def seconds(*words: str) -> float:
-    start = time.perf_counter()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
-
-
 def lines(path: str) -> int:
     """Pairs in a list, a header left out."""
     with open(path) as file:
         return sum(1 for line in file if not line.startswith("query"))
-
-
-def write(path: Path, records: list[str]) -> str:
-    path.write_text("".join(f">s{number}\n{record}\n" for number, record in enumerate(records)))
-    return str(path)
 
 
 def sumatra(path: str, *options: str) -> dict[str, list[str]]:
@@ -83,7 +69,7 @@ class Bench:
             name: [str(self.folder / f"{k}.tsv") if word == "OUT" else word for word in peer]
             for k, (name, peer) in enumerate(peers.items())
         }
-        found = medians({name: lambda line=line: seconds(*line) for name, line in words.items()}, self.runs)
+        found = medians({name: lambda line=line: seconds(line) for name, line in words.items()}, self.runs)
         clusters = command == "cluster"
         count = Path(out).read_text().count(">") if clusters else lines(out)
         for k, name in enumerate(peers):
@@ -127,15 +113,15 @@ def main() -> None:
         peer = {"vsearch": vsearch} if shutil.which("vsearch") else {}
         peer |= sumatra(str(some), "-t", "0.97")
         bench.compare(f"{arguments.some} of them, 97 % alike with CIGAR", [*alike, str(some)], peer, False)
-        made = write(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
+        made = write_fasta(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
         bench.compare(f"{arguments.genes:,} made-up genes, 45 edits at most", ["--edit", "--max-distance", "45", made], {}, False)
-        short = write(Path(folder, "reads.fa"), reads(3_000, 100, 1))
+        short = write_fasta(Path(folder, "reads.fa"), reads(3_000, 100, 1))
         fuzz = {"rapidfuzz": [sys.executable, "-c", RAPIDFUZZ, short, "5", "OUT"]} if find_spec("rapidfuzz") else {}
         of_reads = ["--edit", "--max-distance", "5", "--alphabet", "dna", short]
         bench.compare("3,000 reads of 100 letters, 5 edits", of_reads, fuzz, True)
         bench.compare("the same", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False)
         distinct_reads = sorted(set(reads(100_000, 100, 1)))
-        distinct = write(Path(folder, "distinct.fa"), distinct_reads)
+        distinct = write_fasta(Path(folder, "distinct.fa"), distinct_reads)
         swarm = ["swarm", "-d", "1", "-n", "-a", "1", "-t", threads, "-o", "OUT", distinct]
         ours = ["--edit", "--max-distance", "1", "--alphabet", "dna", "--format", "fasta", distinct]
         bench.compare(
@@ -146,7 +132,7 @@ def main() -> None:
             "cluster",
         )
         for count in arguments.strings:
-            strings = write(Path(folder, "strings.fa"), cdr3(count, 1))
+            strings = write_fasta(Path(folder, "strings.fa"), cdr3(count, 1))
             for most in ("1", "2"):
                 peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
                 ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]

@@ -13,9 +13,7 @@ import argparse
 import sys
 
 import numpy as np
-from common import load
-
-from gpualign.core.sequences.loading import read_raw_records
+from common import load, read_raw
 
 # What V, D and J genes of the human T cell receptor's beta chain leave at the ends and in the middle of a CDR3, and how often.
 _V_ENDS = {
@@ -161,9 +159,7 @@ def families(kind: str, count: int, seed: int, path: str) -> list[str]:
     """
     letters, rates = _FAMILIES[kind]
     rng = np.random.default_rng([seed, list(_FAMILIES).index(kind) + 7])
-    with open(path, "rb") as stream:
-        raw = read_raw_records(stream, path, allow_duplicates=True)
-    founders = [np.frombuffer(text.upper().encode(), np.uint8) for text in raw.letters if _SHORTEST <= len(text) <= _LONGEST]
+    founders = [np.frombuffer(text.upper().encode(), np.uint8) for text in read_raw(path).letters if _SHORTEST <= len(text) <= _LONGEST]
     known = [founders[k] for k in rng.permutation(len(founders))[: max(count // 20, 1)].tolist()]
     more = count - len(known)
     chosen, partial = rng.choice(rates, more).tolist(), (rng.random(more) < 0.3).tolist()

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from common import finish, machine, table, usage
+from common import GPUALIGN, finish, machine, table, usage
 
 AMINO_ACIDS = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 GAP = ord("-")
@@ -85,9 +84,6 @@ def main() -> None:
     parser.add_argument("--checked", type=int, default=200, help="rows of the plain loop")
     parser.add_argument("--output")
     options = parser.parse_args()
-    command = shutil.which("gpualign")
-    if command is None:
-        raise SystemExit("gpualign is not on the path")
     letters = make_rows(options.rows, options.columns)
     checked = np.sort(np.random.default_rng(1).choice(options.rows, min(options.checked, options.rows), replace=False))
     rows = []
@@ -95,7 +91,7 @@ def main() -> None:
         folder = Path(name)
         path, out = folder / "proteins.aln", folder / "neighbours.tsv"
         write_rows(path, letters)
-        common = [command, "dist", "-q", path, "--device", options.device, "--threads", options.threads, "--metric", "fraction"]
+        common = [GPUALIGN, "dist", "-q", path, "--device", options.device, "--threads", options.threads, "--metric", "fraction"]
         for title, words, gaps in (("gaps are letters", ["--all-letters"], True), ("without gaps", ["--missing", "pairwise"], False)):
             words = [*words, "--max-distance", round(1 - options.identity, 9), "--format", "counts", "-o", out]
             took, worked, memory = min(usage([*common, *words], folder) for _ in range(options.runs))

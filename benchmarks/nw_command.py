@@ -9,20 +9,17 @@ import argparse
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from common import engine_rate, finish, load, machine, table
+from common import GPUALIGN, engine_rate, finish, load, machine, table
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.alignment.engine import CpuEngine
-
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 
 
 def run(arguments: list[str], output: str = os.devnull, executable: str = GPUALIGN) -> tuple[float, int, str]:

@@ -15,7 +15,7 @@ import numpy as np
 import parasail
 import pyopal
 import stringzillas
-from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, table
+from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, stringzilla_costs, table
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.runner import plan_task
@@ -29,8 +29,6 @@ SMALL = 64  # records that every peer aligns: 2,016 pairs
 LARGE = 500
 
 LETTERS = DNA.letters
-CLASSES = np.zeros(256, dtype=np.uint8)
-CLASSES[[ord(letter) for letter in LETTERS]] = np.arange(len(LETTERS))
 
 
 def parasail_matrix(scoring: Scoring) -> parasail.Matrix:
@@ -51,11 +49,9 @@ STRINGZILLA_SETS = {"avx2": ("serial", "haswell"), "sse41": ("serial", "westmere
 
 def run_stringzilla(texts, scoring, capabilities):  # noqa: ANN001, ANN201
     """All ordered pairs: its cross product is what it is made for."""
-    costs = np.zeros((32, 32), dtype=np.int8)
-    costs[: len(LETTERS), : len(LETTERS)] = scoring.substitution
     scope = stringzillas.DeviceScope(cpu_cores=1)
     gaps = {"open": -scoring.gap_open, "extend": -scoring.gap_extend}
-    engine = stringzillas.NeedlemanWunschScores(CLASSES, costs, **gaps, capabilities=capabilities)
+    engine = stringzillas.NeedlemanWunschScores(*stringzilla_costs(scoring, LETTERS), **gaps, capabilities=capabilities)
     strings = stringzillas.to_device(stringzilla_strings(texts))
     return lambda: engine(strings, strings, scope)
 

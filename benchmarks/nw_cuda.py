@@ -7,7 +7,6 @@ python benchmarks/nw_cuda.py [--gold 16s_gold.fasta.gz] [--proteins proteins_db.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,8 +18,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, head, load, machine, made_up_dna, made_up_letters, open_gpu, proteins, table, usage
-from device_choice import write
+from common import (
+    finish,
+    head,
+    load,
+    machine,
+    made_up_dna,
+    open_gpu,
+    proteins,
+    seconds,
+    stringzilla_costs,
+    table,
+    texts_of,
+    usage,
+    write_fasta,
+)
 from near_cuda import reads
 
 from gpualign.core.alignment.task import Mode, Task
@@ -149,15 +161,12 @@ def peer(device: CudaDevice) -> str:
     import stringzilla
     import stringzillas
 
-    classes = np.zeros(256, dtype=np.uint8)
-    classes[[ord(letter) for letter in DNA.letters]] = np.arange(len(DNA.letters))
     scope = stringzillas.DeviceScope(gpu_device=0)
 
     def alignments(scoring: Scoring):  # noqa: ANN202
         if scoring.edit:
             return stringzillas.LevenshteinDistances(capabilities=scope)
-        costs = np.zeros((32, 32), dtype=np.int8)
-        costs[: len(DNA.letters), : len(DNA.letters)] = scoring.substitution
+        classes, costs = stringzilla_costs(scoring, DNA.letters)
         return stringzillas.NeedlemanWunschScores(classes, costs, open=-scoring.gap_open, extend=-scoring.gap_extend, capabilities=scope)
 
     rows = []
@@ -169,7 +178,7 @@ def peer(device: CudaDevice) -> str:
         ("edit distance, 100 bp", EDIT, 20000, 100),
     ):
         sequences = made_up_dna(count, length)
-        strings = stringzillas.to_device(stringzilla.Strs(made_up_letters(sequences)))
+        strings = stringzillas.to_device(stringzilla.Strs(texts_of(sequences)))
         engine = alignments(scoring)
         cells = int(sequences.lengths.sum()) ** 2
         times = []
@@ -251,18 +260,15 @@ def command(device: CudaDevice) -> str:
     sequences = made_up_dna(10_000, 1500)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        fasta = Path(folder, "made_up.fasta")
-        fasta.write_text("".join(f">{i}\n{s}\n" for i, s in zip(sequences.ids, made_up_letters(sequences), strict=True)))
+        fasta = write_fasta(Path(folder, "made_up.fasta"), texts_of(sequences), prefix="g")
         for name, options, scoring in (("gpualign nw --edit", ("--edit",), EDIT), ("gpualign nw", (), EDNAFULL)):
             for kind in ("npy", "tsv"):
                 output = Path(folder, f"out.{kind}")
-                program = [sys.executable, "-m", "gpualign", "nw", "--device", "cuda", *options, str(fasta), "-o", str(output)]
-                start = time.perf_counter()
-                subprocess.run(program, check=True, capture_output=True)
-                seconds = time.perf_counter() - start
-                part = taken_apart(device, str(fasta), scoring, kind, folder)
+                program = [sys.executable, "-m", "gpualign", "nw", "--device", "cuda", *options, fasta, "-o", str(output)]
+                took = seconds(program)
+                part = taken_apart(device, fasta, scoring, kind, folder)
                 limit = 1.25 * part["kernels"] + 2
-                times = [seconds, part["kernels"], limit, part["reading"], part["run"], part["writing"]]
+                times = [took, part["kernels"], limit, part["reading"], part["run"], part["writing"]]
                 rows.append([f"{name} -o x.{kind}", *(f"{t:.2f}" for t in times), f"{part['rate']:.1f}"])
                 print(rows[-1], flush=True)
                 output.unlink()
@@ -289,7 +295,7 @@ def reads_to_matrix(folder: str) -> str:
     with tempfile.TemporaryDirectory(dir=folder) as name:
         fasta, output = Path(name, "reads.fa"), Path(name, "out.npy")
         for count in (20_000, 60_000):
-            write(fasta, reads(np.random.default_rng(1), count))
+            write_fasta(fasta, texts_of(reads(np.random.default_rng(1), count)))
             command = [sys.executable, "-m", "gpualign", "nw", "-q", "--edit", "--device", "cuda", fasta, "-o", output]
             runs = []
             for _ in range(3):

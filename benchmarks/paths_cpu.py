@@ -21,7 +21,7 @@ import edlib
 import numpy as np
 import parasail
 import pywfa
-from common import engine_rate, finish, head, load, machine, medians, rate, table
+from common import engine_rate, finish, head, load, machine, medians, rate, table, write_fasta
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alignment.task import Detail, Task
@@ -130,8 +130,7 @@ def main() -> None:
     matrix = parasail_matrix(make_scoring(DNA, affine))
 
     with tempfile.TemporaryDirectory() as folder:
-        fasta, out = str(Path(folder, "genes.fa")), str(Path(folder, "out.tsv"))
-        Path(fasta).write_text("".join(f">g{i}\n{text}\n" for i, text in enumerate(texts)))
+        fasta, out = write_fasta(Path(folder, "genes.fa"), texts, prefix="g"), str(Path(folder, "out.tsv"))
         whole = {
             "gpualign nw, identity and CIGAR": lambda: rate(cells, lambda: run_command(gpualign(fasta, out))),
             "gpualign nw --edit, identity and CIGAR": lambda: rate(cells, lambda: run_command(gpualign(fasta, out, "--edit"))),

@@ -9,7 +9,6 @@ import argparse
 import itertools
 import random
 import subprocess
-import sys
 import tempfile
 import time
 import timeit
@@ -21,12 +20,11 @@ import edlib
 import numpy as np
 import parasail
 import pyopal
-from common import finish, machine, medians, table
+from common import GPUALIGN, finish, machine, medians, table
 from scoring_matrices import ScoringMatrix
 
 import gpualign
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 FEW = 60  # records of the loops: 1,770 pairs
 AFFINE = gpualign.Scoring(match=5, mismatch=-4, gap_open=10, gap_extend=1)
 

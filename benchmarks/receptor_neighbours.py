@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import finish, machine, table
-from receptors import GPUALIGN, near_count, seconds, write_table
+from common import GPUALIGN, finish, machine, seconds, table
+from receptors import near_count, write_table
 
 READ = """
 import csv, sys

@@ -12,19 +12,16 @@ without the heuristic that loses pairs.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
-from common import finish, machine, table
+from common import GPUALIGN, finish, machine, seconds, table
 from near_sets import cdr3, repeated
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 _TITLES = ("cell_id", "sequence_id", "productive", "locus", "v_call", "j_call", "junction", "junction_aa", "duplicate_count")
 _CODONS = {
     **{"A": "GCT", "C": "TGT", "D": "GAT", "E": "GAA", "F": "TTT", "G": "GGT", "H": "CAT", "I": "ATT", "K": "AAA", "L": "CTG"},
@@ -76,12 +73,6 @@ def write_table(path: Path, count: int, repeats: int | None = None, seed: int = 
             genes = f"TRBV{2 + v_genes[k] // 2}-{1 + v_genes[k] % 2}*01\tTRBJ{families[k]}-{j_genes[k]}*01"
             name, letters = f"cell{k}-1", "".join(map(_CODONS.__getitem__, text))
             file.write(f"{name}\t{name}_contig_1\t{productive[k]}\tTRB\t{genes}\t{letters}\t{text}\t{1 + k % 9}\n")
-
-
-def seconds(words: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
 
 
 def clone_count(path: Path) -> int:

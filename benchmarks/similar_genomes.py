@@ -7,7 +7,6 @@ copy with each other one.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import edlib
 import numpy as np
 import pywfa
-from common import finish, machine, table
+from common import GPUALIGN, finish, machine, seconds, table, write_fasta
 from paths_cpu import mutated
 
 COMMANDS = {
@@ -42,14 +41,6 @@ def wfa(scope: str, distance: str):  # noqa: ANN201
     return align
 
 
-def seconds(path: Path, words: list[str]) -> float:
-    """Time of a whole command."""
-    start = time.perf_counter()
-    command = ["gpualign", "nw", str(path), *words, "--device", "cpu", "--threads", "1", "-q", "-o", str(path.with_suffix(".tsv"))]
-    subprocess.run(command, check=True)
-    return time.perf_counter() - start
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--length", type=int, default=30_000)
@@ -64,9 +55,9 @@ def main() -> None:
         # Each copy has half of the changes between two of them.
         genomes = [mutated(rng, first, round(options.length * share / 2)) for _ in range(options.genomes)]
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "genomes.fa"
-            path.write_text("".join(f">g{k}\n{genome}\n" for k, genome in enumerate(genomes)))
-            times = {what: seconds(path, words) for what, words in COMMANDS.items()}
+            path = write_fasta(Path(folder) / "genomes.fa", genomes, prefix="g")
+            ours = [GPUALIGN, "nw", path, "--device", "cpu", "--threads", "1", "-q", "-o", Path(folder) / "out.tsv"]
+            times = {what: seconds([*ours, *words]) for what, words in COMMANDS.items()}
         own = {what: 1e6 * time / pairs for what, time in times.items()}
         peers = {
             "edit distances": {

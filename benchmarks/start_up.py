@@ -18,9 +18,8 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from common import finish, machine, table
+from common import GPUALIGN, finish, machine, table
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 DATA = Path(__file__).resolve().parent.parent / "data"
 MOST_PROTEINS = 20_000
 

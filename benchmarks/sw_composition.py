@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import resource
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import children_seconds, finish, machine, table
 from sw_evalues import blastp, ours, records, run, write
 
 EXACT_EVALUE = 1e-170
@@ -29,16 +28,11 @@ def spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
 
 def processor_seconds(*arguments: str | Path) -> float:
     """The least of three runs of a command of gpualign."""
-
-    def seconds() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
     times = []
     for _ in range(3):
-        before = seconds()
+        before = children_seconds()
         run(sys.executable, "-m", "gpualign", *arguments)
-        times.append(seconds() - before)
+        times.append(children_seconds() - before)
     return min(times)
 
 

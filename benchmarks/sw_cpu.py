@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import parasail
 import pyopal
-from common import engine_rate, finish, machine, medians, proteins, rate, table
+from common import engine_rate, finish, machine, medians, proteins, rate, seconds, table, texts_of, write_fasta
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Pairing
@@ -31,11 +31,6 @@ from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 LENGTHS = (128, 512, 1026)
 OPEN, EXTEND = 12, 1  # BLAST's 11/1
 SSEARCH = ["-q", "-z", "-1", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "25", "-d", "0", "-T", "1"]
-
-
-def texts_of(sequences: SequenceSet) -> list[str]:
-    letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[sequences.codes].tobytes().decode()
-    return [letters[a:b] for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
 
 
 def kernel(query: SequenceSet, database: SequenceSet, name: str | None) -> float:
@@ -58,7 +53,7 @@ def main() -> None:
     parser.add_argument("--output")
     arguments = parser.parse_args()
     database = proteins(arguments.database, 1)
-    texts = texts_of(database)
+    texts = texts_of(database, PROTEIN.letters)
     letters = int(database.offsets[-1])
     theirs = pyopal.Database(texts)
     # pyopal's gap of n letters costs open + (n - 1) * extend as well, with its own names for its options.
@@ -66,8 +61,8 @@ def main() -> None:
     narrower = [s.name for s in instruction_sets() if s.is_supported][1:2]
     rows, commands = [], []
     with tempfile.TemporaryDirectory() as folder:
-        fasta, index, out = (str(Path(folder, name)) for name in ("db.fa", "db.gpa", "out.tsv"))
-        Path(fasta).write_text("".join(f">{name}\n{text}\n" for name, text in zip(database.ids, texts, strict=True)))
+        fasta = write_fasta(Path(folder, "db.fa"), texts, ids=database.ids)
+        index, out = (str(Path(folder, name)) for name in ("db.gpa", "out.tsv"))
         subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", fasta, "-o", index], check=True)
         for wanted in LENGTHS:
             i = int(np.abs(database.lengths - wanted).argmin())
@@ -94,9 +89,8 @@ def main() -> None:
             ratios = [f"{gcups / best:.1f}" if name.startswith("gpualign") else "" for name, gcups in found.items()]
             rows += [[str(len(text)), name, f"{gcups:.1f}", r] for (name, gcups), r in zip(found.items(), ratios, strict=True)]
             print(*rows[-len(found) :], sep="\n", flush=True)
-        every = str(Path(folder, "queries.fa"))
         some = [texts[i] for i in np.linspace(0, len(texts) - 1, 100).astype(int)]
-        Path(every).write_text("".join(f">q{k}\n{text}\n" for k, text in enumerate(some)))
+        every = write_fasta(Path(folder, "queries.fa"), some, prefix="q")
         cells = sum(map(len, some)) * letters
         sets = SequenceSet(
             "queries",
@@ -107,12 +101,8 @@ def main() -> None:
         common = ["--device", "cpu", "--threads", "1", "-q", "-o", out]
 
         def command_seconds(database_path: str, *options: str) -> float:
-            times = []
-            for _ in range(arguments.runs):
-                start = time.perf_counter()
-                subprocess.run([sys.executable, "-m", "gpualign", "sw", every, database_path, *common, *options], check=True)
-                times.append(time.perf_counter() - start)
-            return sorted(times)[len(times) // 2]
+            command = [sys.executable, "-m", "gpualign", "sw", every, database_path, *common, *options]
+            return statistics.median_high(seconds(command) for _ in range(arguments.runs))
 
         alone = cells / 1e9 / medians({"kernel": lambda: kernel(sets, database, None)}, arguments.runs)["kernel"]
         commands.append(["kernel alone", f"{alone:.2f}", f"{cells / alone / 1e9:.1f}", ""])
@@ -121,8 +111,8 @@ def main() -> None:
             ("from an index, 25 hits a query traced", index, ()),
             ("from an index, --no-traceback", index, ("--no-traceback",)),
         ):
-            seconds = command_seconds(path, *options)
-            commands.append([name, f"{seconds:.2f}", f"{cells / seconds / 1e9:.1f}", f"{seconds / alone:.2f}"])
+            took = command_seconds(path, *options)
+            commands.append([name, f"{took:.2f}", f"{cells / took / 1e9:.1f}", f"{took / alone:.2f}"])
     text = f"# Database search on one core\n\n{machine()}; BLOSUM62, gaps 12/1 (BLAST's 11/1); {len(database):,} real proteins, "
     text += f"{letters:,} residues; parasail {version('parasail')}, pyopal {version('pyopal')}; medians of {arguments.runs} "
     text += "runs, those of one query in turns. GCUPS: 10^9 cells a second.\n\n"

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, open_gpu, proteins, table, usage
+from common import finish, machine, open_gpu, proteins, seconds, stringzilla_costs, table, texts_of, usage, write_fasta
 from nw_cuda import QUERY_LENGTHS, measure
 
 from gpualign.core.alignment.task import Mode, Task
@@ -57,12 +57,8 @@ ADJUSTING_NOTES = [
 ]
 
 
-def write_fasta(path: Path, sequences: SequenceSet) -> None:
-    letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[sequences.codes].tobytes()
-    ends = sequences.offsets.tolist()
-    with path.open("wb") as file:
-        for i, name in enumerate(sequences.ids):
-            file.write(b">%s\n%s\n" % (name.encode(), letters[ends[i] : ends[i + 1]]))
+def write(path: Path, sequences: SequenceSet) -> None:
+    write_fasta(path, texts_of(sequences, PROTEIN.letters), ids=sequences.ids)
 
 
 def cut_queries(database: SequenceSet, sets: int) -> SequenceSet:
@@ -74,12 +70,8 @@ def cut_queries(database: SequenceSet, sets: int) -> SequenceSet:
 
 def command(queries: Path, database: Path, out: Path, *options: str) -> float:
     """Seconds of a whole command, the best of some."""
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "gpualign", "sw", "-q", str(queries), str(database), "-o", str(out), *options], check=True)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    words = [sys.executable, "-m", "gpualign", "sw", "-q", queries, database, "-o", out, *options]
+    return min(seconds(words) for _ in range(RUNS))
 
 
 def peer(scoring: Scoring, query: SequenceSet, targets: SequenceSet) -> float:
@@ -87,16 +79,12 @@ def peer(scoring: Scoring, query: SequenceSet, targets: SequenceSet) -> float:
     import stringzilla
     import stringzillas
 
-    classes = np.zeros(256, dtype=np.uint8)
-    classes[[ord(letter) for letter in PROTEIN.letters]] = np.arange(len(PROTEIN.letters))
-    costs = np.zeros((32, 32), dtype=np.int8)
-    costs[: len(PROTEIN.letters), : len(PROTEIN.letters)] = scoring.substitution
+    classes, costs = stringzilla_costs(scoring, PROTEIN.letters)
     scope = stringzillas.DeviceScope(gpu_device=0)
     engine = stringzillas.SmithWatermanScores(classes, costs, open=-scoring.gap_open, extend=-scoring.gap_extend, capabilities=scope)
 
     def strings(s: SequenceSet):  # noqa: ANN202
-        letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[s.codes].tobytes().decode()
-        return stringzillas.to_device(stringzilla.Strs([letters[a:b] for a, b in zip(s.offsets[:-1], s.offsets[1:], strict=True)]))
+        return stringzillas.to_device(stringzilla.Strs(texts_of(s, PROTEIN.letters)))
 
     ours, theirs, times = strings(query), strings(targets), []
     for _ in range(RUNS):
@@ -114,7 +102,7 @@ def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, querie
     for name, count, runs in (("1 query of 375 aa", 0, RUNS), ("20 queries", 1, RUNS), (f"{20 * QUERY_SETS} queries", QUERY_SETS, 1)):
         path = folder / f"queries{count}.fa"
         cut = cut_queries(queries, max(1, count))
-        write_fasta(path, cut if count else SequenceSet("one", ["q"], cut.codes[:375], np.array([0, 375])))
+        write(path, cut if count else SequenceSet("one", ["q"], cut.codes[:375], np.array([0, 375])))
         theirs = [str(binaries.resolve() / "align"), "--query", str(path), "--db", str(database), "--top", "25", "--dpx", "--tsv"]
         theirs += [
             "--gop",
@@ -159,7 +147,7 @@ def adjusting(folder: Path, index: Path, database: SequenceSet, real: str | None
     rows = []
     for name, queries in sets:
         path, out = folder / "adjusting.fa", folder / "adjusting.m8"
-        write_fasta(path, queries)
+        write(path, queries)
         words = [sys.executable, "-m", "gpualign", "sw", "-q", path, index, "-o", out]
         forms = [words, [*words, "--composition", "none"], [*words, "--composition", "none", "--mask", "none"]]
         found = [[usage(form, folder)[0] for form in forms] for _ in range(RUNS)]
@@ -172,8 +160,8 @@ def adjusting(folder: Path, index: Path, database: SequenceSet, real: str | None
 def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet) -> tuple[list[list[str]], bool]:
     """Rows, and whether the CPU engine finds the same hits to the byte."""
     few, many, out, other = (folder / name for name in ("few.fa", "many.fa", "hits.tsv", "cpu.tsv"))
-    write_fasta(few, cut_queries(database, 1))
-    write_fasta(many, cut_queries(database, QUERY_SETS))
+    write(few, cut_queries(database, 1))
+    write(many, cut_queries(database, QUERY_SETS))
     letters, rows = int(database.offsets[-1]), []
     cells = sum(QUERY_LENGTHS) * letters
     for name, query, total, options in (
@@ -182,11 +170,11 @@ def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet) -> t
         (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
         (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
     ):
-        seconds = command(query, index, out, *options)
-        rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+        took = command(query, index, out, *options)
+        rows.append([f"whole command, indexed database, {name}", "", f"{total / took / 1e12:.2f}", f"{took:.2f}"])
         print(rows[-1], flush=True)
-    seconds = command(few, fasta, out)
-    rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+    took = command(few, fasta, out)
+    rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / took / 1e12:.2f}", f"{took:.2f}"])
     command(few, index, out)
     command(few, index, other, "--device", "cpu")
     return rows, filecmp.cmp(out, other, shallow=False)
@@ -224,7 +212,7 @@ def main() -> None:
         folder = Path(name)
         fasta, index = folder / "db.fa", folder / "db.gpa"
         if any(part in arguments.only for part in ("command", "adjusting", "cudasw")):
-            write_fasta(fasta, database)
+            write(fasta, database)
             start = time.perf_counter()
             subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
             notes.append(f"Building the index took {time.perf_counter() - start:.1f} s.")

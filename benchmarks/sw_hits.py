@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import resource
 import statistics
 import tempfile
 import time
@@ -23,11 +22,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import parasail
-from common import finish, load, machine, table
+from common import GPUALIGN, children_seconds, finish, load, machine, read_raw, table, write_fasta
 from near_sets import genes
-from nw_command import GPUALIGN, run
-
-from gpualign.core.sequences.loading import read_raw_records
+from nw_command import run
 
 FIELDS = "query,target,score,cigar"
 ROUNDS, PEER_PAIRS, PROTEINS = 3, 20, 40
@@ -42,16 +39,9 @@ def drawn(path: str, count: int) -> list[str]:
     return records[:count]
 
 
-def children_seconds() -> float:
-    """Processor seconds of all processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def records(path: str) -> tuple[list[str], list[str]]:
     """Return (ids, sequences) of a file of proteins."""
-    with open(path, "rb") as stream:
-        raw = read_raw_records(stream, path, allow_duplicates=True)
+    raw = read_raw(path)
     return list(raw.ids), [letters.upper() for letters in raw.letters]
 
 
@@ -98,10 +88,9 @@ def texts(values: list[float | None]) -> list[str]:
 
 
 def measure_relatives(genes: list[str], label: str, before: str | None, folder: Path) -> list[str]:
-    path = folder / "genes.fasta"
-    path.write_text("".join(f">g{number}\n{gene}\n" for number, gene in enumerate(genes)))
-    searches = Searches(["sw", str(path), "--max-evalue", "1e-10"], folder / "x.tsv", before)
-    seconds, hits, _ = searches.measure(label, {"nw": ["nw", str(path), str(path), "--threads", "1", "--fields", FIELDS]})
+    path = write_fasta(folder / "genes.fasta", genes, prefix="g")
+    searches = Searches(["sw", path, "--max-evalue", "1e-10"], folder / "x.tsv", before)
+    seconds, hits, _ = searches.measure(label, {"nw": ["nw", path, path, "--threads", "1", "--fields", FIELDS]})
     chosen, matrix = random.Random(2), parasail.matrix_create("ACGT", 5, -4)
     sample = [chosen.sample(genes, 2) for _ in range(PEER_PAIRS)]
     peer = parasail_seconds([(query, target) for query, target in sample], matrix, 16, 6) * hits
@@ -112,11 +101,10 @@ def measure_relatives(genes: list[str], label: str, before: str | None, folder: 
 
 def measure_proteins(queries: str, database: str, before: str | None, folder: Path) -> list[str]:
     """The row of the first queries against the database."""
-    path, output = folder / "queries.fasta", folder / "x.tsv"
     names, proteins = records(queries)
-    path.write_text("".join(f">{name}\n{protein}\n" for name, protein in zip(names[:PROTEINS], proteins, strict=False)))
-    search = ["sw", str(path), database, "--max-evalue", "10"]
-    seconds, hits, rows = Searches(search, output, before).measure("proteins", {})
+    path = write_fasta(folder / "queries.fasta", proteins[:PROTEINS], ids=names[:PROTEINS])
+    search = ["sw", path, database, "--max-evalue", "10"]
+    seconds, hits, rows = Searches(search, folder / "x.tsv", before).measure("proteins", {})
     sequence = dict(zip(names, proteins, strict=True)) | dict(zip(*records(database), strict=True))
     sample = random.Random(3).sample(rows, 10 * PEER_PAIRS)
     pairs = [(sequence[row[0]], sequence[row[1]]) for row in sample]

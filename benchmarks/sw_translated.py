@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import reverse_complement
-from common import finish, machine, table
+from common import children_seconds, finish, machine, table
 from sw_evalues import records, write
 
 EVALUE = "1e-3"
@@ -61,10 +60,9 @@ def coding(proteins: Sequence[tuple[str, str]], rng: np.random.Generator) -> lis
 
 def timed(command: Sequence[object]) -> tuple[str, float]:
     """Output and processor seconds, which a loaded machine changes less than those of the clock."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children_seconds()
     text = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return text, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return text, children_seconds() - before
 
 
 def hits_of(text: str) -> Hits:
