@@ -54,7 +54,9 @@ def load(path: str) -> tuple[SequenceSet, list[str]]:
 
 
 def head(sequences: SequenceSet, count: int) -> SequenceSet:
-    """The first records."""
+    """The first records. Raises SystemExit if there are fewer."""
+    if count > len(sequences):
+        raise SystemExit(f"{sequences.source} has {len(sequences):,} records; {count:,} are needed")
     return SequenceSet(sequences.source, sequences.ids[:count], sequences.codes[: sequences.offsets[count]], sequences.offsets[: count + 1])
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from common import finish, machine, table
-from sw_composition import spread
-from sw_evalues import records, write
+from sw_evalues import records, spread, write
 from sw_sensitivity import make_decoys, searches
 
 LIMITS = (1e-3, 1e-2, 1.0, 10.0)

@@ -13,17 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from common import children_seconds, finish, machine, table
-from sw_evalues import blastp, ours, records, run, write
+from sw_evalues import blastp, ours, records, run, spread, write
 
 EXACT_EVALUE = 1e-170
 """Minimum E-value to compare: blastp prints smaller ones as 0."""
 
 MASKS = (("none", "none"), ("seg", "none"), ("none", "seg"), ("seg", "seg"))
 PEERS: tuple[tuple[str, ...], ...] = ((), ("-use_sw_tback",), ("-use_sw_tback", "-seg", "yes"))
-
-
-def spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    return [items[i] for i in np.linspace(0, len(items) - 1, count).astype(int)]
 
 
 def processor_seconds(*arguments: str | Path) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import math
 import re
 import statistics
@@ -20,7 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, read_raw, table
 
 RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-100))
 LIMITS = (0.1, 1.0, 10.0)
@@ -30,10 +29,19 @@ MOST_HITS = "5000"
 """Maximum number of hits of a query that each program may report, more than any has."""
 
 
+Hits = dict[tuple[str, str], tuple[int, float]]
+"""Score and E-value by query and target."""
+
+
 def records(path: str) -> list[tuple[str, str]]:
     """(id, letters); selenocysteine, which every program reads as another letter, as cysteine."""
-    with gzip.open(path, "rt") as stream:
-        return [(r.split()[0], "".join(r.split("\n")[1:]).upper().replace("U", "C")) for r in ("\n" + stream.read()).split("\n>")[1:]]
+    raw = read_raw(path)
+    return [(name, text.upper().replace("U", "C")) for name, text in zip(raw.ids, raw.letters, strict=True)]
+
+
+def spread(items: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    """Some of the items, at equal distances; all if there are no more than `count`."""
+    return [items[i] for i in np.linspace(0, len(items) - 1, min(count, len(items))).astype(int)]
 
 
 def write(path: Path, sequences: list[tuple[str, str]]) -> Path:
@@ -45,13 +53,13 @@ def run(*command: object) -> str:
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True).stdout
 
 
-def ours(query: Path, database: Path, *options: str) -> dict[tuple[str, str], tuple[int, float]]:
+def ours(query: Path, database: Path, *options: str) -> Hits:
     command = [sys.executable, "-m", "gpualign", "sw", "-q", "--device", "cpu", "--no-traceback", "--max-hits", MOST_HITS, *options]
     rows = csv.DictReader(run(*command, query, database).splitlines(), delimiter="\t")
     return {(r["query"], r["target"]): (int(r["score"]), float(r["evalue"])) for r in rows}
 
 
-def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tuple[int, float]]:
+def blastp(query: Path, database: Path, *more: str) -> Hits:
     """Score and E-value of each pair, from XML: tables have E-values of two digits, and of one below 0.01."""
     run("makeblastdb", "-in", database, "-dbtype", "prot", "-out", database.with_suffix(".blast"))
     options = ["-gapopen", "11", "-gapextend", "1", *more, "-evalue", "10", "-max_hsps", "1", "-max_target_seqs", MOST_HITS]
@@ -65,7 +73,7 @@ def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tup
     return found
 
 
-def ssearch36(query: Path, database: Path) -> dict[tuple[str, str], tuple[int, float]]:
+def ssearch36(query: Path, database: Path) -> Hits:
     options = ["-q", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", MOST_HITS, "-E", "10", "-d", "0", "-T", "1"]
     text = run("ssearch36", *options, query, database)
     found = {}
@@ -106,9 +114,7 @@ def main() -> None:
     parser.add_argument("--output")
     parser.add_argument("--reversed", type=int, default=4000, help="proteins of the database that are reversed")
     arguments = parser.parse_args()
-    every = records(arguments.query)
-    some = [every[i] for i in np.linspace(0, len(every) - 1, arguments.queries).astype(int)]
-    database = records(arguments.database)
+    some, database = spread(records(arguments.query), arguments.queries), records(arguments.database)
     rng = np.random.default_rng(1)
 
     def shuffle(sequences: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -156,7 +162,7 @@ def main() -> None:
             "(--mask none) or adjusted.",
         ]
         text += table("Chance", ["--evalue", *(f"E <= {limit:g}" for limit in LIMITS)], rows, notes)
-        part = [database[i] for i in np.linspace(0, len(database) - 1, arguments.reversed).astype(int)]
+        part = spread(database, arguments.reversed)
         text += of_reversed(query, write(Path(folder, "reversed.fa"), [(name, letters[::-1]) for name, letters in part]), len(part))
     finish(text, arguments.output)
 

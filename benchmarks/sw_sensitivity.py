@@ -14,16 +14,14 @@ from pathlib import Path
 
 import numpy as np
 from common import finish, machine, table
-from sw_composition import MASKS, spread
-from sw_evalues import blastp, ours, records, ssearch36, write
+from sw_composition import MASKS
+from sw_evalues import Hits, blastp, ours, records, spread, ssearch36, write
 
 OPTIONS = [("adjust", *masks) for masks in MASKS] + [("scale", *MASKS[0])] + [("none", *MASKS[k]) for k in (0, 1, 3)]
 """Values of --composition, --mask and --mask-target."""
 
 DECOYS_PER_QUERY = (0.0, 0.1, 1.0)
 PREFIX = "decoy_"
-
-Hits = dict[tuple[str, str], tuple[int, float]]
 
 
 def searches(query: Path, database: Path) -> dict[str, Callable[[], Hits]]:

@@ -21,7 +21,7 @@ import numpy as np
 from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import reverse_complement
 from common import children_seconds, finish, machine, table
-from sw_evalues import records, write
+from sw_evalues import records, spread, write
 
 EVALUE = "1e-3"
 FLANK = 150
@@ -129,9 +129,8 @@ def main() -> None:
     parser.add_argument("--output")
     arguments = parser.parse_args()
     rng = np.random.default_rng(1)
-    every, database = records(arguments.query), records(arguments.database)
-    some = [every[i] for i in np.linspace(0, len(every) - 1, arguments.queries).astype(int)]
-    part = [database[i] for i in np.linspace(0, len(database) - 1, arguments.genes).astype(int)]
+    database = records(arguments.database)
+    some, part = spread(records(arguments.query), arguments.queries), spread(database, arguments.genes)
     version = re.search(r"blastx: (\S+)", timed(["blastx", "-version"])[0])
     assert version is not None
     threads, runs = arguments.threads, arguments.runs
