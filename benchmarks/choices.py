@@ -9,7 +9,6 @@ orders, on both strands (--maxaccepts 0 --maxrejects 0); ours each pair once.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, made_up_dna, median_usage, table, texts_of, write_fasta, write_fileset
+from common import finish, machine, made_up_dna, make_parser, median_usage, table, texts_of, write_fasta, write_fileset
 
 GROUPS = 20
 IDENTITY = 0.6
@@ -50,12 +49,11 @@ def timed(works: dict[str, Sequence[object]], folder: Path, runs: int) -> list[l
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--records", type=int, default=200)
     parser.add_argument("--people", default="2000x20000", metavar="SAMPLESxSITES")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     options = parser.parse_args()
     ours = [sys.executable, "-m", "gpualign"]
     how = ["-q", "--device", "cpu", "--threads", options.threads]

@@ -9,7 +9,6 @@ summary tells, without it.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_fasta, write_outbreak
+from common import finish, machine, make_parser, table, write_fasta, write_outbreak
 
 from gpualign.cpu.processor import usable_cpu_count
 
@@ -58,11 +57,10 @@ def seconds(words: list[str], cluster: str | None) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--records", type=int, default=1500)
     parser.add_argument("--samples", type=int, default=4000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     options = parser.parse_args()
     clusters = [None, *(f"dask:{number}" for number in (1, 2, 4) if number <= usable_cpu_count())]
     rows = []

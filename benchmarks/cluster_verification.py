@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import GPUALIGN, finish, machine, table, write_fasta
+from common import GPUALIGN, finish, machine, make_parser, table, write_fasta
 from identity_command import COVERAGE, GREEDY, Records, programs, seconds, where
 from near_sets import families
 
@@ -33,14 +33,13 @@ def verified(records: Records, clusters: Path, folder: Path, options: argparse.N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--genes", metavar="FASTA", help="real genes")
     parser.add_argument("--proteins", metavar="FASTA", help="real proteins")
     parser.add_argument("--size", type=int, default=10_000, help="records of a set")
     parser.add_argument("--device", help="of gpualign")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--limit", type=float, default=1200, help="seconds of a command")
-    parser.add_argument("--output")
     options = parser.parse_args()
     sets = [("partial-genes", options.genes, "0.97"), ("proteins", options.proteins, "0.9")]
     if not (options.genes or options.proteins):

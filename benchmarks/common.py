@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import itertools
 import platform
@@ -138,6 +139,13 @@ def table(title: str, header: list[str], rows: list[list[str]], notes: list[str]
     lines = [f"## {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([*lines, "", *notes, ""]) + "\n"
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """A parser whose help keeps the lines of the description, with the option --output of `finish`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", metavar="FILE", help="also write the tables to a Markdown file")
+    return parser
 
 
 def finish(text: str, output: str | None) -> None:

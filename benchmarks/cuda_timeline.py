@@ -10,7 +10,6 @@ first kernel's begin to the last one's end in which a kernel ran, or waited for 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from common import finish, machine, made_up_dna, table, texts_of, write_fasta
+from common import finish, machine, made_up_dna, make_parser, table, texts_of, write_fasta
 
 from gpualign.cli.main import run
 from gpualign.core.common.dataclass import dataclass
@@ -124,11 +123,10 @@ def draw(found: Sequence[Timeline], path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--records", type=int, default=12_000)
     parser.add_argument("--queries")
     parser.add_argument("--targets")
-    parser.add_argument("--output")
     parser.add_argument("--chart")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:

@@ -8,14 +8,13 @@ dist_command.py).
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, texts_of, usage, write_fasta, write_outbreak
+from common import finish, machine, make_parser, table, texts_of, usage, write_fasta, write_outbreak
 from near_cuda import genes, reads
 
 from gpualign.core.sequences.sequence_set import SequenceSet
@@ -74,10 +73,9 @@ def times(least: float, runs: int) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--only", default="", help="Jobs in whose names one of these parts is.")
-    parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -10,14 +10,13 @@ of the cells without one. peer: the program to run beside, which is left out whe
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import GPUALIGN, finish, machine, table, usage
+from common import GPUALIGN, finish, machine, make_parser, table, usage
 
 WORDS = np.array(["LNF", "NIPH", "NIPHEM", "ASM", "ALM", "PLOT3", "PLOT5", "LOTSC"])
 NEAR = 10
@@ -48,7 +47,7 @@ def best(command: list[object], folder: Path, runs: int) -> tuple[float, float, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--loci", type=int, default=3000)
     parser.add_argument("--peer", default="cgmlst-dists")
@@ -56,7 +55,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, os.cpu_count() or 1])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--what", nargs="+", default=["text", "npy", "near", "reading"])
-    parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     pairs = options.samples * (options.samples - 1) / 2

@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import finish, machine, table, usage, write_outbreak
+from common import finish, machine, make_parser, table, usage, write_outbreak
 
 HAMMINGDIST = "import hammingdist; hammingdist.from_fasta({!r}).dump_lower_triangular('lower.txt')"
 MOST = 12
@@ -138,7 +138,7 @@ def choosing(path: Path, options: argparse.Namespace) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--sites", type=int, default=30_000)
     parser.add_argument("--lines", type=int, nargs="+", default=[0, 60, 80], help="letters of a line of FASTA; 0: a line a record")
@@ -147,7 +147,6 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--peers", help="a Python with hammingdist and pairsnp")
     parser.add_argument("--choosing", action="store_true", help="also with options that choose sites")
-    parser.add_argument("--output")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "outbreak.fa")

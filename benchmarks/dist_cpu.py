@@ -10,7 +10,6 @@ A comparison is two calls at a site, each pair of samples once. Everything is ti
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -23,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, median_usage, medians, table, usage, write_fileset, write_outbreak
+from common import finish, machine, make_parser, median_usage, medians, table, usage, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
@@ -193,13 +192,12 @@ def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--sites", type=int, default=20_000)
     parser.add_argument("--snp-dists", default=shutil.which("snp-dists"))
     parser.add_argument("--parts", default="counting,commands,alignments,near", help="which of these are measured")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--output")
     options = parser.parse_args()
     wanted = options.parts.split(",")
     parts = [f"# Distances on the CPU\n\n{machine()}.\n\n"]

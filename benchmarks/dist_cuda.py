@@ -8,7 +8,6 @@ counted as the same whole matrix, which is what comes out.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from dataclasses import replace
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, open_gpu, seconds, table, write_fileset, write_outbreak
+from common import finish, machine, make_parser, open_gpu, seconds, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import SampleBand, SampleBands
 from gpualign.core.distance.calls import MISSING
@@ -88,11 +87,10 @@ def near_pairs(folder: Path, samples: int, sites: int) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--samples", type=int, default=8192)
     parser.add_argument("--sites", type=int, default=65536)
     parser.add_argument("--near", type=int, default=40_000, help="genomes of 30 kb whose near pairs are looked for")
-    parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
     device = open_gpu()

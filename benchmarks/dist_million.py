@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, make_parser, table
 
 from gpualign.core.common.arrays import Codes
 from gpualign.core.common.threads import ThreadPool
@@ -169,7 +169,7 @@ class _Notes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("samples", type=int, nargs="+", help="numbers of samples, measured one after the other")
     parser.add_argument("--sites", type=int, default=30_000)
     parser.add_argument("--max-distance", type=int, default=12)
@@ -179,7 +179,6 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--counts", type=int, default=2, help="GiB of the host for near pairs, or counts, of a band")
-    parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     for count in options.samples:

@@ -10,7 +10,6 @@ that --fn6 names, and snp-dists is looked for on the PATH; both compare all pair
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import tempfile
@@ -18,7 +17,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from common import GPUALIGN, finish, machine, table, usage, write_outbreak
+from common import GPUALIGN, finish, machine, make_parser, table, usage, write_outbreak
 
 FN6 = """
 import sys
@@ -54,7 +53,7 @@ def in_turns(actions: dict[str, Callable[[], tuple[float, float, float]]], runs:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--old", type=int, default=200_000)
     parser.add_argument("--new", type=int, default=100)
     parser.add_argument("--sites", type=int, default=30_000)
@@ -64,7 +63,6 @@ def main() -> None:
     parser.add_argument("--peer-old", type=int, default=2_000)
     parser.add_argument("--snp-dists", default=shutil.which("snp-dists"))
     parser.add_argument("--folder", help="where the files are made; 1.5 times the letters fit there")
-    parser.add_argument("--output")
     options = parser.parse_args()
     near = ["--max-distance", options.max_distance]
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

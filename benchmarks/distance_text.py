@@ -8,7 +8,6 @@ of plain bytes too, are on the disk (fsync) when a time ends.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import Count, finish, least, machine, table
+from common import Count, finish, least, machine, make_parser, table
 
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.output.base import DECIMALS
@@ -73,12 +72,11 @@ def plain(path: Path, size: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=5000)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--runs", type=int, default=8)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     threads, rows = [int(number) for number in arguments.threads.split(",")], []
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:

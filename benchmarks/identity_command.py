@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from common import GPUALIGN, children_seconds, finish, machine, table, write_fasta
+from common import GPUALIGN, children_seconds, finish, machine, make_parser, table, write_fasta
 from near_sets import families
 
 from gpualign.cpu.processor import usable_cpu_count
@@ -265,7 +265,7 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--genes", metavar="FASTA", help="real genes")
     parser.add_argument("--proteins", metavar="FASTA", help="real proteins")
     parser.add_argument("--sizes", type=int, nargs="+", default=[4000, 10_000], help="records of a set")
@@ -274,7 +274,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=300, help="seconds of a command")
-    parser.add_argument("--output")
     options = parser.parse_args()
     if not (options.genes or options.proteins):
         parser.error("--genes or --proteins is needed")

@@ -11,7 +11,6 @@ BLAS, which is to be OpenBLAS (Debian: libopenblas0-pthread): with the reference
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -20,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, median_usage, table, write_fileset
+from common import finish, machine, make_parser, median_usage, table, write_fileset
 
 LEAST = 0.0884  # up to the second degree
 TITLES = {"king": "Kinship by KING-robust, whole commands", "grm": "Genomic relationships, whole commands"}
@@ -70,12 +69,11 @@ def works(plink2: str, metric: str, threads: int) -> dict[str, dict[str, list[ob
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--metric", choices=["king", "grm"], default="king")
     parser.add_argument("--sizes", nargs="+", default=["2000x20000", "4000x50000"], metavar="SAMPLESxSITES")
     parser.add_argument("--plink2", default="plink2")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     options = parser.parse_args()
     plink2 = shutil.which(options.plink2)
     if plink2 is None:

@@ -8,14 +8,13 @@ count the cells of whole matrices; bands compute only a part of them.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from importlib.metadata import version
 
 import numpy as np
 import parasail
-from common import finish, machine, open_gpu, read_raw, table, texts_of
+from common import finish, machine, make_parser, open_gpu, read_raw, table, texts_of
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
@@ -105,11 +104,10 @@ def rows_of(path: str, count: int, cuda: bool, rng: np.random.Generator) -> list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("files", nargs="+")
     parser.add_argument("--pairs", type=int, default=200_000)
     parser.add_argument("--cuda", action="store_true")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     rng = np.random.default_rng(46)
     rows = [row for file in arguments.files for row in rows_of(file, arguments.pairs, arguments.cuda, rng)]

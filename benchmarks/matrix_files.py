@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, medians, table
+from common import finish, machine, make_parser, medians, table
 
 from gpualign.core.distance.bands import SampleBand
 from gpualign.core.distance.calls import make_samples
@@ -90,14 +90,13 @@ def rates(folder: str, dtype: NumberType, arguments: argparse.Namespace) -> list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("folders", nargs="+", metavar="FOLDER")
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--threads", type=int, default=usable_cpu_count())
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--fsync", action="store_true", help="until all of a file is on the disk")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     text = f"# Files of whole matrices\n\n{machine()}, {usable_cpu_count()} processors.\n\n"
     header = ["folder", "type", "GB", "one thread", f"{arguments.threads} threads", "numpy.save", "ratio"]

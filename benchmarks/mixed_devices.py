@@ -9,7 +9,6 @@ second line is as large as the set of Li 2013, 312 million pairs; six nodes alig
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from common import finish, machine, made_up_dna, medians, table, texts_of, write_fasta
+from common import finish, machine, made_up_dna, make_parser, medians, table, texts_of, write_fasta
 
 from gpualign.gpu.runtime.inventory import detect_devices
 
@@ -54,13 +53,12 @@ def run(words: list[str], device: str, folder: Path) -> tuple[float, float, str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--records", type=int, help="so many, however long they take")
     parser.add_argument("--length", type=int, default=1500)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--gpus-alone", action="store_true", help="one GPU and all of them, without the CPU")
-    parser.add_argument("--output")
     options = parser.parse_args()
     gpus = len(detect_devices().usable_devices)
     if not gpus:

@@ -8,7 +8,6 @@ Numbers of pairs are compared where they are the same thing: edit distances. Wha
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import shlex
@@ -18,7 +17,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from common import GPUALIGN, finish, machine, medians, seconds, table, write_fasta
+from common import GPUALIGN, finish, machine, make_parser, medians, seconds, table, write_fasta
 from near_sets import cdr3, genes, reads
 
 SYMSCAN = """
@@ -81,14 +80,13 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta", help="real genes")
     parser.add_argument("--genes", type=int, default=20_000, help="made-up genes")
     parser.add_argument("--some", type=int, default=200, help="real genes of which vsearch aligns all pairs")
     parser.add_argument("--strings", type=int, nargs="+", default=[100_000, 1_000_000], help="made-up receptors")
     parser.add_argument("--every-pair", action="store_true", help="also time every pair of the real genes, which takes minutes")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, arguments.runs)

@@ -8,13 +8,12 @@ identity. Reads are 100 letters, eight near ones of each, compared at 3 edits. T
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import BUDGET, finish, head, machine, open_gpu, table
+from common import BUDGET, finish, head, machine, make_parser, open_gpu, table
 
 from gpualign.core.alignment.pair_list import NearPairs, join_pairs
 from gpualign.core.alignment.task import Task
@@ -120,10 +119,9 @@ def measure(name: str, sequences: SequenceSet, bound: EditBound, device: CudaDev
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--genes", type=int, default=1 << 17)
     parser.add_argument("--reads", type=int, default=1 << 19)
-    parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
     device = open_gpu()

@@ -10,7 +10,6 @@ seconds for all rows are extrapolated, and its counts must be those of the comma
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from common import GPUALIGN, finish, machine, table, usage
+from common import GPUALIGN, finish, machine, make_parser, table, usage
 
 AMINO_ACIDS = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", dtype=np.uint8)
 GAP = ord("-")
@@ -74,7 +73,7 @@ def plain_counts(letters: Letters, rows: npt.NDArray[np.int64], identity: float,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--columns", type=int, default=300)
     parser.add_argument("--identity", type=float, default=0.8)
@@ -82,7 +81,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--checked", type=int, default=200, help="rows of the plain loop")
-    parser.add_argument("--output")
     options = parser.parse_args()
     letters = make_rows(options.rows, options.columns)
     checked = np.sort(np.random.default_rng(1).choice(options.rows, min(options.checked, options.rows), replace=False))

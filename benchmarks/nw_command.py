@@ -5,7 +5,6 @@ python benchmarks/nw_command.py 16s.fasta.gz [--output benchmarks/results/nw_com
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -13,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import GPUALIGN, engine_rate, finish, load, machine, table
+from common import GPUALIGN, engine_rate, finish, load, machine, make_parser, table
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.planning.tile_plan import Pairing
@@ -38,9 +37,8 @@ def run(arguments: list[str], output: str = os.devnull, executable: str = GPUALI
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,6 @@ python benchmarks/nw_cpu.py 16s.fasta.gz [--instruction-set avx2] [--runs 3] [--
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from importlib.metadata import version
 
@@ -15,7 +14,7 @@ import numpy as np
 import parasail
 import pyopal
 import stringzillas
-from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, stringzilla_costs, table
+from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, make_parser, medians, rate, stringzilla_costs, table
 
 from gpualign.core.alignment.task import Task
 from gpualign.core.execution.runner import plan_task
@@ -157,11 +156,10 @@ def long_pair(engine: CpuEngine, runs: int) -> list[list[str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta")
     parser.add_argument("--instruction-set", default=None)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     sequences, texts = load(arguments.fasta)
     texts = texts[:SMALL]

@@ -6,7 +6,6 @@ python benchmarks/nw_cuda.py [--gold 16s_gold.fasta.gz] [--proteins proteins_db.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from common import (
     load,
     machine,
     made_up_dna,
+    make_parser,
     open_gpu,
     proteins,
     seconds,
@@ -315,12 +315,11 @@ def reads_to_matrix(folder: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--gold", help="FASTA of real 16S genes.")
     parser.add_argument("--proteins", help="FASTA of a protein database.")
     parser.add_argument("--only", default="kernels,peer,command,reads")
     parser.add_argument("--folder", default="/dev/shm", help="for the matrices of reads")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     device = open_gpu()
     parts = [f"# Exact scores on one GPU\n\n{device.name}; host {machine()}.\n\n"]

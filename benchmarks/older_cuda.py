@@ -8,7 +8,6 @@ word are tried as the engine takes them there and otherwise.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
-from common import all_pairs, finish, head, machine, made_up_dna, open_gpu, table
+from common import all_pairs, finish, head, machine, made_up_dna, make_parser, open_gpu, table
 from nw_cuda import AFFINE, EDIT, LINEAR, SMALL_WEIGHTS, measure
 
 from gpualign.core.alignment.task import Mode, Task
@@ -67,9 +66,8 @@ def is_right(device: CudaDevice, some: SequenceSet, scoring: Scoring) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--capability", type=int, default=80)
-    parser.add_argument("--output")
     options = parser.parse_args()
     if not (path := find_nvcc()):
         parser.error("nvcc is not on this machine")

@@ -6,7 +6,6 @@ python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import shutil
 import subprocess
@@ -21,7 +20,7 @@ import edlib
 import numpy as np
 import parasail
 import pywfa
-from common import engine_rate, finish, head, load, machine, medians, rate, table, write_fasta
+from common import engine_rate, finish, head, load, machine, make_parser, medians, rate, table, write_fasta
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alignment.task import Detail, Task
@@ -115,11 +114,10 @@ def gpualign(fasta: str, out: str, *options: str) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("genes")
     parser.add_argument("--records", type=int, default=300)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     sequences, texts = load(arguments.genes)
     many = head(sequences, MANY)

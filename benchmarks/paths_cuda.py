@@ -5,7 +5,6 @@ python benchmarks/paths_cuda.py [--gold 16s_gold.fasta.gz] [--only kernels,host,
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common import finish, head, load, machine, made_up_dna, open_gpu, table, usage
+from common import finish, head, load, machine, made_up_dna, make_parser, open_gpu, table, usage
 from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 
 from gpualign.core.alignment.task import Detail, Task
@@ -125,10 +124,9 @@ def command(device: CudaDevice, gold: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--gold")
     parser.add_argument("--only", default="kernels,host,command")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     device = open_gpu()
     parts = []

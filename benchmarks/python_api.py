@@ -5,7 +5,6 @@ python benchmarks/python_api.py 16s.fasta.gz [--output benchmarks/results/python
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
 import subprocess
@@ -20,7 +19,7 @@ import edlib
 import numpy as np
 import parasail
 import pyopal
-from common import GPUALIGN, finish, machine, medians, table
+from common import GPUALIGN, finish, machine, make_parser, medians, table
 from scoring_matrices import ScoringMatrix
 
 import gpualign
@@ -135,10 +134,9 @@ def one_pair(runs: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     text = f"# The Python face\n\n{machine()}. Input: {Path(arguments.fasta).name}.\n\n"
     text += one_pair(arguments.runs) + beside_loops(arguments.fasta, arguments.runs) + beside_the_command(arguments.fasta, arguments.runs)

@@ -8,7 +8,6 @@ receptors.
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import gzip
 import lzma
@@ -21,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from common import finish, least, load, machine, table
+from common import finish, least, load, machine, make_parser, table
 from isal import igzip
 from near_sets import cdr3
 
@@ -142,12 +141,11 @@ def files(folder: Path, genes: list[str], megabytes: int) -> Iterator[tuple[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta", help="real genes")
     parser.add_argument("--megabytes", type=int, default=150)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=usable_cpu_count(), help="of gpualign, beside one")
-    parser.add_argument("--output")
     options = parser.parse_args()
     genes = load(options.fasta)[1]
     columns = [f"{options.threads} threads", "a copy", "unpacked", "xopen", *PEERS]

@@ -8,14 +8,13 @@ gpualign, visits only strings that become equal by deletions. CDR3s are distinct
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from common import GPUALIGN, finish, machine, seconds, table
+from common import GPUALIGN, finish, machine, make_parser, seconds, table
 from receptors import near_count, write_table
 
 READ = """
@@ -50,12 +49,11 @@ EDIT, TCRDIST = ["--edit", "--max-distance", "1"], ["--tcrdist", "--gap", "4", "
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--python", required=True)
     parser.add_argument("--records", type=int, nargs="*", default=[20_000, 1_000_000])
     parser.add_argument("--peer-records", type=int, default=20_000)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as name:

@@ -11,7 +11,6 @@ without the heuristic that loses pairs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse
-from common import GPUALIGN, finish, machine, seconds, table
+from common import GPUALIGN, finish, machine, make_parser, seconds, table
 from near_sets import cdr3, repeated
 
 _TITLES = ("cell_id", "sequence_id", "productive", "locus", "v_call", "j_call", "junction", "junction_aa", "duplicate_count")
@@ -99,7 +98,7 @@ def timed(words: list[str], peer: list[str] | None, runs: int) -> tuple[float, f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--clones", type=int, nargs="*", default=[20_000, 1_000_000], help="receptors of tables that get clones")
     parser.add_argument("--tcrdist", type=int, nargs="*", default=[20_000, 100_000, 1_000_000], help="distinct CDR3s")
     parser.add_argument("--align-distance", type=int, nargs="*", default=[5_000, 20_000, 100_000, 1_000_000], help="distinct CDR3s")
@@ -107,7 +106,6 @@ def main() -> None:
     parser.add_argument("--peer-alignments", type=int, default=5_000, help="most records that scirpy aligns")
     parser.add_argument("--python", help="a Python that has scirpy")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as name:

@@ -7,7 +7,6 @@ The pairs of some real genes are aligned once on the CPU; their results are then
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import BUDGET, Count, finish, head, least, load, machine, table
+from common import BUDGET, Count, finish, head, least, load, machine, make_parser, table
 
 from gpualign.core.alignment.band_results import BandResults
 from gpualign.core.alignment.task import Detail, Task
@@ -169,13 +168,12 @@ def files(tiles: Tiles, bands: list[BandResults], threads: list[int], folder: Pa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta")
     parser.add_argument("--genes", type=int, default=300)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--folder", type=Path, default=Path())
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     threads = [int(number) for number in arguments.threads.split(",")]
     tiles = Tiles(head(load(arguments.fasta)[0], arguments.genes))

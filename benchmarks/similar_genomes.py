@@ -6,7 +6,6 @@ copy with each other one.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import edlib
 import numpy as np
 import pywfa
-from common import GPUALIGN, finish, machine, seconds, table, write_fasta
+from common import GPUALIGN, finish, machine, make_parser, seconds, table, write_fasta
 from paths_cpu import mutated
 
 COMMANDS = {
@@ -42,11 +41,10 @@ def wfa(scope: str, distance: str):  # noqa: ANN201
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--length", type=int, default=30_000)
     parser.add_argument("--genomes", type=int, default=200)
     parser.add_argument("--changed", type=float, nargs="+", default=[0.0005, 0.002, 0.01], help="Shares of places that differ.")
-    parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     first = "".join("ACGT"[code] for code in rng.integers(0, 4, options.length))

@@ -9,7 +9,6 @@ start-up and the time that a tile takes beside its cells are fitted to the times
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, make_parser, table
 from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
 from gpualign.core.alignment.task import Detail, Task
@@ -283,11 +282,10 @@ def _draw_panel(axes: Axes, kinds: dict[bool, Curves]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--length", type=int, default=1500)
     parser.add_argument("--memory", type=int, default=64, help="GiB of every machine for gpualign")
-    parser.add_argument("--output")
     parser.add_argument("--chart")
     options = parser.parse_args()
     fit = fitted(SHORT)

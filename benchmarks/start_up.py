@@ -5,7 +5,6 @@ python benchmarks/start_up.py [--proteins proteins.fasta.gz] [--queries queries.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import re
@@ -18,7 +17,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from common import GPUALIGN, finish, machine, table
+from common import GPUALIGN, finish, machine, make_parser, table
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 MOST_PROTEINS = 20_000
@@ -111,11 +110,10 @@ def measure(todo: dict[str, list[str]], runs: int) -> dict[str, tuple[float, flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--proteins", default=str(DATA / "proteins_db.fasta"))
     parser.add_argument("--queries", default=str(DATA / "proteins_query.fasta"))
     parser.add_argument("--runs", type=int, default=15)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         query, database, proteins = split(arguments.proteins, Path(name))

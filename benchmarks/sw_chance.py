@@ -6,12 +6,11 @@ python benchmarks/sw_chance.py proteins_query.fasta.gz proteins_db.fasta.gz [--q
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, make_parser, table
 from sw_evalues import records, spread, write
 from sw_sensitivity import make_decoys, searches
 
@@ -19,12 +18,11 @@ LIMITS = (1e-3, 1e-2, 1.0, 10.0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--decoys", type=int, default=4000)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     queries = spread(records(arguments.query), arguments.queries)
     text = f"# Chance hits\n\n{machine()}; {len(queries)} real proteins as queries.\n\n"

@@ -5,14 +5,13 @@ python benchmarks/sw_composition.py proteins_query.fasta.gz proteins_db.fasta.gz
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import children_seconds, finish, machine, table
+from common import children_seconds, finish, machine, make_parser, table
 from sw_evalues import blastp, ours, records, run, spread, write
 
 EXACT_EVALUE = 1e-170
@@ -52,12 +51,11 @@ def cost(query: Path, database: Path, queries: int, targets: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--proteins", type=int, default=5000)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     queries = spread(records(arguments.query), arguments.queries)
     database = spread(records(arguments.database), arguments.proteins)

@@ -7,7 +7,6 @@ Three queries of 128, 512 and 1,026 residues are taken from the database (those 
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import parasail
 import pyopal
-from common import engine_rate, finish, machine, medians, proteins, rate, seconds, table, texts_of, write_fasta
+from common import engine_rate, finish, machine, make_parser, medians, proteins, rate, seconds, table, texts_of, write_fasta
 
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.planning.tile_plan import Pairing
@@ -47,10 +46,9 @@ def by_parasail(query: str, texts: list[str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("database")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     database = proteins(arguments.database, 1)
     texts = texts_of(database, PROTEIN.letters)

@@ -11,7 +11,6 @@ from it, as CUDASW++ is measured.
 
 from __future__ import annotations
 
-import argparse
 import filecmp
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import finish, machine, open_gpu, proteins, seconds, stringzilla_costs, table, texts_of, usage, write_fasta
+from common import finish, machine, make_parser, open_gpu, proteins, seconds, stringzilla_costs, table, texts_of, usage, write_fasta
 from nw_cuda import QUERY_LENGTHS, measure
 
 from gpualign.core.alignment.task import Mode, Task
@@ -194,12 +193,11 @@ def beside_stringzilla(device: CudaDevice, database: SequenceSet, scoring: Scori
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("database")
     parser.add_argument("--queries", help="FASTA of real queries, to measure what adjusting costs.")
     parser.add_argument("--cudasw", metavar="FOLDER", help="Where CUDASW++4.0's align and makedb are.")
     parser.add_argument("--only", default="kernels,command,adjusting,cudasw,peer")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     device = open_gpu()
     database = proteins(arguments.database, REPEATS)

@@ -6,7 +6,6 @@ python benchmarks/sw_evalues.py proteins_query.fasta.gz proteins_db.fasta.gz [--
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from common import finish, machine, read_raw, table
+from common import finish, machine, make_parser, read_raw, table
 
 RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-100))
 LIMITS = (0.1, 1.0, 10.0)
@@ -107,11 +106,10 @@ def of_reversed(query: Path, database: Path, proteins: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--output")
     parser.add_argument("--reversed", type=int, default=4000, help="proteins of the database that are reversed")
     arguments = parser.parse_args()
     some, database = spread(records(arguments.query), arguments.queries), records(arguments.database)

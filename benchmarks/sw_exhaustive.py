@@ -9,13 +9,12 @@ beforehand by each program, which is not timed.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from common import finish, machine
+from common import finish, machine, make_parser
 from sw_evalues import records, write
 from sw_translated import beside
 
@@ -28,13 +27,12 @@ scores of pairs that both have: the same, and those where the command's is large
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--diamond", default="diamond")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

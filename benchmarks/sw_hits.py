@@ -12,7 +12,6 @@ Commands use one thread. before: an earlier version, which must write the same r
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import statistics
@@ -22,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import parasail
-from common import GPUALIGN, children_seconds, finish, load, machine, read_raw, table, write_fasta
+from common import GPUALIGN, children_seconds, finish, load, machine, make_parser, read_raw, table, write_fasta
 from near_sets import genes
 from nw_command import run
 
@@ -114,12 +113,11 @@ def measure_proteins(queries: str, database: str, before: str | None, folder: Pa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("fasta", help="DNA records to draw from")
     parser.add_argument("--proteins", nargs=2, metavar=("QUERIES", "DATABASE"), required=True)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--before", help="gpualign of an earlier version")
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     sets = {"real genes": drawn(arguments.fasta, arguments.count), "families": genes(arguments.count, 1, arguments.fasta)}
     header = ["set", "hits", "`sw` before", "`sw`", "`sw` without CIGARs", "`nw`", "`sw` / `nw`", "parasail", "parasail / `sw`"]

@@ -9,7 +9,6 @@ gap in every thousand. Both sides are called from Python: gpualign once for all 
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 import time
@@ -18,7 +17,7 @@ from importlib.metadata import version
 
 import numpy as np
 import parasail
-from common import BUDGET, finish, machine, table
+from common import BUDGET, finish, machine, make_parser, table
 
 from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet
@@ -106,13 +105,12 @@ def measure(name: str, alphabet: Alphabet, length: int, count: int, related: boo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--targets", type=int, nargs="+", default=TARGETS)
     parser.add_argument("--kinds", nargs="+", default=["dna", "protein"], choices=["dna", "protein"])
     parser.add_argument("--instruction-set")
     parser.add_argument("--seconds", type=float, default=0.2)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     name = CpuEngine(1, arguments.instruction_set).instruction_set.name
     text = f"# Local scores of few or long targets on one core\n\n{machine()}; {name}; parasail "

@@ -9,11 +9,10 @@ tenth of the letters redrawn and a gap in every thousand. parasail is timed with
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import numpy as np
-from common import BUDGET, finish, machine, open_gpu, table
+from common import BUDGET, finish, machine, make_parser, open_gpu, table
 from nw_cuda import measure
 from sw_pairs import letter_count, local_scoring, parasail_calls, rate, relative, sequence_set
 
@@ -104,11 +103,10 @@ def rows_of(device: CudaDevice, alphabet: Alphabet, shape: tuple[int, int], coun
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--shapes", nargs="+", default=[f"{m}x{n}" for m, n in SHAPES])
     parser.add_argument("--targets", type=int, nargs="+", default=TARGETS)
     parser.add_argument("--kinds", nargs="+", default=["dna", "protein"], choices=["dna", "protein"])
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     device = open_gpu()
     text = f"# Local scores of few or long targets on a GPU\n\n{device.name}; host {machine()}.\n\n"

@@ -6,14 +6,13 @@ python benchmarks/sw_sensitivity.py proteins_query.fasta.gz proteins_db.fasta.gz
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, make_parser, table
 from sw_composition import MASKS
 from sw_evalues import Hits, blastp, ours, records, spread, ssearch36, write
 
@@ -62,11 +61,10 @@ def hits_above_decoys(hits: Hits, queries: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     queries, database = spread(records(arguments.query), arguments.queries), records(arguments.database)
     text = f"# Real hits above decoys\n\n{machine()}; {len(queries)} real proteins as queries.\n\n"

@@ -8,7 +8,6 @@ python benchmarks/sw_translated.py proteins_query.fasta.gz proteins_db.fasta.gz 
 
 from __future__ import annotations
 
-import argparse
 import re
 import statistics
 import subprocess
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import reverse_complement
-from common import children_seconds, finish, machine, table
+from common import children_seconds, finish, machine, make_parser, table
 from sw_evalues import records, spread, write
 
 EVALUE = "1e-3"
@@ -119,14 +118,13 @@ def by_chance(database: list[tuple[str, str]], rng: np.random.Generator, folder:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--genes", type=int, default=2000, help="proteins of the database of which DNA is made for tblastn")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--output")
     arguments = parser.parse_args()
     rng = np.random.default_rng(1)
     database = records(arguments.database)

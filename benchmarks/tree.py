@@ -7,14 +7,13 @@ megabytes with it: pip install scikit-bio. Biopython is measured up to 200 recor
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
-from common import finish, machine, table
+from common import finish, machine, make_parser, table
 from scipy.spatial.distance import pdist, squareform
 
 from gpualign.core.clustering.edges import Edges
@@ -70,9 +69,8 @@ def row(count: int) -> list[str]:
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--records", type=int, nargs="+", default=[200, 1000, 2500, 5000])
-    parser.add_argument("--output")
     options = parser.parse_args()
     header = ["records", "nj", "scikit-bio nj", "Biopython nj", "upgma (scipy)", "mst", "mst (scipy)"]
     notes = ["Seconds of processor time. Distances of random points in eight dimensions; reading and writing are not included."]

@@ -102,7 +102,8 @@ def _check_options(words):
         cli.commands[name].make_context(name, arguments)
     elif words[:1] == ["python"]:
         script = ROOT / words[1]
-        texts = [file.read_text() for file in ([script] if script.is_file() else script.glob("*.py"))]
+        files = [script, *script.parent.glob("common.py")] if script.is_file() else script.glob("*.py")
+        texts = [file.read_text() for file in files]
         assert texts, f"there is no {words[1]}"
         for option in (word for word in words if word.startswith("--")):
             assert any(f'"{option}"' in text for text in texts), option
