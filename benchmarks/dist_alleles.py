@@ -69,11 +69,11 @@ def main() -> None:
                 "text": ("whole matrix as text", ["-o", folder / "ours.tsv"]),
                 "npy": ("whole matrix as .npy", ["-o", folder / "ours.npy"]),
                 "near": (f"pairs at most {NEAR} apart", ["--max-distance", NEAR, "-o", folder / "near.tsv"]),
-                "reading": ("reading and planes alone", ["--max-distance", 0, "--missing", "complete", "-o", folder / "nothing.tsv"]),
+                "reading": ("reading and bit planes alone", ["--max-distance", 0, "--missing", "complete", "-o", folder / "nothing.tsv"]),
             }
             for what in options.what:
                 title, words = parts[what]
-                commands[f"gpualign, {threads} threads, {title}"] = [*common, *words]
+                commands[f"gpualign, {threads} {'thread' if threads == 1 else 'threads'}, {title}"] = [*common, *words]
         peer = shutil.which(options.peer) if options.peer and "text" in options.what else None
         if peer is None:
             print("without cgmlst-dists")
@@ -89,12 +89,12 @@ def main() -> None:
             ours = (folder / "ours.tsv").read_bytes().partition(b"\n")[2]
             assert ours == theirs.read_bytes().partition(b"\n")[2], "the matrices differ"
     notes = [
-        f"Best of {options.runs}, of cgmlst-dists one run; files in the page cache.",
-        "10^9 comparisons a second: pairs x loci by the whole time.",
-        "Reading alone: loci with a missing allele are left out of all pairs, so that hardly one is compared.",
-        *(["The rows of cgmlst-dists are ours, byte for byte."] if peer is not None else []),
+        f"Best of {options.runs} runs; cgmlst-dists: one run, to text. Files were in the page cache. Comparisons a second: pairs x loci,",
+        "divided by the whole time. *Reading alone*: with `--missing complete --max-distance 0`, loci with a missing allele are left out",
+        "for all pairs, so hardly any locus is compared.",
+        *(["cgmlst-dists writes the same rows as gpualign, byte for byte."] if peer is not None else []),
     ]
-    header = ["what", "s", "processor s", "MB", "10^9 comparisons/s"]
+    header = ["command", "time, s", "processor time, s", "peak memory, MB", "10^9 comparisons a second"]
     text = f"# cgMLST tables\n\n{machine()}. --device {options.device}.\n\n"
     finish(text + table(f"{options.samples:,} samples x {options.loci:,} loci", header, rows, notes), options.output)
 

@@ -184,7 +184,7 @@ def main() -> None:
     for count in options.samples:
         rows.append(measured(count, options))
         print(rows[-1], flush=True)
-    text = table(
+    text = "# Near pairs of a million samples\n\n" + table(
         "Near pairs of samples made in memory",
         ["samples x sites", "hardware", "planes, GB", "made in, s", "counted in, s", "T/s", "near pairs", "checksum", "peak, GB"],
         rows,

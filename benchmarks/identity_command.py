@@ -287,24 +287,25 @@ def main() -> None:
     source = ", ".join(Path(path).name for path in (options.genes, options.proteins) if path)
     text = f"# Near pairs and clusters by identity\n\n{machine()}. gpualign on {hardware}. Founders: {source}.\n\n"
     notes = [
-        "Genes at 97 % identity, proteins at 90 %, at least 0.8 of each record aligned. Seconds of whole processes, from the file to the"
-        f" result, medians of {options.runs} alternating runs (one run from {LONG:.0f} s on), and how many times as long as gpualign.",
+        "Genes at 97 % identity, proteins at 90 %, at least 0.8 of each record aligned. Seconds of whole processes, from the file to the",
+        f"result, medians of {options.runs} alternating runs (one run from {LONG:.0f} s on), and how many times as long as gpualign.",
         "",
-        f"Clearly near pairs are {MARGIN * 100:.0f} % above the threshold by the definition of identity that gives the least (equal"
-        " letters by all columns), as gpualign aligns them. The margin is there because other scores give slightly other alignments."
-        f" There are {', '.join(bench.near)}.",
+        f"*Clearly near* pairs are at least {MARGIN * 100:.0f} percentage point above the threshold by a strict definition: equal letters",
+        "divided by all columns, where gaps at the ends and ambiguity letters count as differences. The margin is there because other",
+        "scores, and other definitions of identity and coverage, give slightly other results. The alignments are gpualign's. There are",
+        f"{', '.join(bench.near)}.",
     ]
     if bench.given_up:
         notes += ["", f"A program that took more than {options.limit:.0f} s, or failed, was not started for larger sets."]
     missing = [name for name in ("vsearch", "mmseqs", "cd-hit", "cd-hit-est") if not shutil.which(name)]
     notes += ["", f"Not on this machine: {', '.join(missing)}."] * bool(missing)
     of_clusters = [
-        "Single linkage should leave no near pair in two clusters. Representatives (centroids, or MMseqs2's set cover) divide near pairs by"
-        " their nature, but no two of them should be near each other."
+        "Single linkage should leave no near pair in different clusters. Clusters around representatives (centroids; in MMseqs2 a set",
+        "cover) inevitably separate some near pairs, but no two representatives should be near each other.",
     ]
-    times = ["s", "processor s", "times as long"]
-    text += table("Lists of pairs", ["records", "program", *times, "pairs", "clearly near pairs missed"], bench.rows[True], notes)
-    counts = ["clusters", "clearly near pairs in two clusters", "clearly near representatives"]
+    times = ["time, s", "processor time, s", "times as long as gpualign"]
+    text += table("Lists of pairs", ["records", "program", *times, "pairs listed", "clearly near pairs missed"], bench.rows[True], notes)
+    counts = ["clusters", "clearly near pairs in different clusters", "clearly near pairs among representatives"]
     header = ["records", "clusters by", "program", *times, *counts]
     finish(text + table("Clusters", header, bench.rows[False], of_clusters), options.output)
 

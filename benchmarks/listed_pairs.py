@@ -113,7 +113,7 @@ def main() -> None:
     rows = [row for file in arguments.files for row in rows_of(file, arguments.pairs, arguments.cuda, rng)]
     text = f"# Listed pairs\n\n{machine()}; {arguments.pairs:,} pairs of copies of real records, from equal to 30 % apart. Affine gaps.\n\n"
     notes = ["GCUPS: 10^9 cells of whole matrices a second; bands compute only a part of them."]
-    finish(text + table("Alignments", ["records", "engine", "detail", "us a pair", "GCUPS"], rows, notes), arguments.output)
+    finish(text + table("Alignments", ["records", "engine", "detail", "µs per pair", "GCUPS"], rows, notes), arguments.output)
 
 
 if __name__ == "__main__":

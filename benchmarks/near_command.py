@@ -75,7 +75,7 @@ class Bench:
             if equal and lines(str(self.folder / f"{k}.tsv")) != count:
                 raise SystemExit(f"{what}: {name} writes another number of lines")
         beside = ", ".join(f"{name} {found[name]:.2f} ({found[name] / found['gpualign']:.1f})" for name in peers)
-        self.rows.append([what, f"{count:,}{' clusters' if clusters else ''}", f"{found['gpualign']:.2f}", beside or "-"])
+        self.rows.append([what, f"{count:,} {'clusters' if clusters else 'pairs'}", f"{found['gpualign']:.2f}", beside or "-"])
         print(self.rows[-1], file=sys.stderr)
 
 
@@ -96,34 +96,37 @@ def main() -> None:
         real, threads = str(plain), str(os.cpu_count())
         edits = ["--edit", "--max-distance", "45", "--allow-duplicates", real]
         every = [GPUALIGN, "nw", "-q", "--edit", "--allow-duplicates", real, "-o", str(Path(folder, "all.npy"))]
+        count = plain.read_bytes().count(b">")
         bench.compare(
-            f"{plain.read_bytes().count(b'>'):,} real genes, 45 edits at most",
+            f"{count:,} real genes, at most 45 edits",
             edits,
             {"every pair": every} if arguments.every_pair else {},
             False,
         )
         alike = ["--identity-def", "1", "--min-identity", "0.97", "--fields", "query,target,identity,cigar", "--allow-duplicates"]
-        bench.compare("the same, 97 % alike with CIGAR", [*alike, real], {}, False)
+        bench.compare(f"{count:,} real genes, at least 97 % identical, with CIGARs", [*alike, real], {}, False)
         some = Path(folder, "some.fa")  # vsearch aligns every pair
         some.write_text("".join(f">{record}" for record in plain.read_text().split(">")[1 : arguments.some + 1]))
         vsearch = ["vsearch", "--allpairs_global", str(some), "--id", "0.97", "--iddef", "1", "--threads", threads, "--qmask", "none"]
         vsearch += ["--userout", "OUT", "--userfields", "query+target+id1+caln"]
         peer = {"vsearch": vsearch} if shutil.which("vsearch") else {}
         peer |= sumatra(str(some), "-t", "0.97")
-        bench.compare(f"{arguments.some} of them, 97 % alike with CIGAR", [*alike, str(some)], peer, False)
+        bench.compare(f"the first {arguments.some} of these genes, at least 97 % identical, with CIGARs", [*alike, str(some)], peer, False)
         made = write_fasta(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
-        bench.compare(f"{arguments.genes:,} made-up genes, 45 edits at most", ["--edit", "--max-distance", "45", made], {}, False)
+        bench.compare(f"{arguments.genes:,} made-up genes, at most 45 edits", ["--edit", "--max-distance", "45", made], {}, False)
         short = write_fasta(Path(folder, "reads.fa"), reads(3_000, 100, 1))
         fuzz = {"rapidfuzz": [sys.executable, "-c", RAPIDFUZZ, short, "5", "OUT"]} if find_spec("rapidfuzz") else {}
         of_reads = ["--edit", "--max-distance", "5", "--alphabet", "dna", short]
-        bench.compare("3,000 reads of 100 letters, 5 edits", of_reads, fuzz, True)
-        bench.compare("the same", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False)
+        bench.compare("3,000 reads of 100 letters, at most 5 edits", of_reads, fuzz, True)
+        bench.compare(
+            "3,000 reads of 100 letters, at most 5 edits (beside sumatra)", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False
+        )
         distinct_reads = sorted(set(reads(100_000, 100, 1)))
         distinct = write_fasta(Path(folder, "distinct.fa"), distinct_reads)
         swarm = ["swarm", "-d", "1", "-n", "-a", "1", "-t", threads, "-o", "OUT", distinct]
         ours = ["--edit", "--max-distance", "1", "--alphabet", "dna", "--format", "fasta", distinct]
         bench.compare(
-            f"{len(distinct_reads):,} distinct reads of 100 letters, single-linkage clusters at 1 edit",
+            f"{len(distinct_reads):,} distinct reads of 100 letters, single-linkage clusters, at most 1 edit",
             ours,
             {"swarm": swarm} if shutil.which("swarm") else {},
             False,
@@ -134,19 +137,17 @@ def main() -> None:
             for most in ("1", "2"):
                 peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
                 ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]
-                bench.compare(f"{count:,} receptors, {most} {'edit' if most == '1' else 'edits'}", ours, peer, True)
+                bench.compare(f"{count:,} receptors, at most {most} {'edit' if most == '1' else 'edits'}", ours, peer, True)
         missing = [name for name in ("symscan", "rapidfuzz") if not find_spec(name)]
         missing += [name for name in ("vsearch", "sumatra") if not shutil.which(name)]
         notes = [
-            f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many"
+            f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many",
+            "times as long as gpualign. vsearch and sumatra score alignments differently (sumatra by longest common subsequence), so",
+            "their pairs differ slightly from gpualign's; rapidfuzz and symscan return as many pairs.",
         ]
-        notes[0] += (
-            " times as long as gpualign. vsearch and sumatra (which finds a longest common subsequence) score otherwise, so that some of "
-        )
-        notes[0] += "their pairs are others; rapidfuzz and symscan write as many pairs."
         notes += [f"Not on this machine: {', '.join(missing)}."] * bool(missing)
         text = f"# Near pairs\n\n{machine()}. Real genes: {Path(arguments.fasta).name}.\n\n"
-        header = ["work", "pairs or clusters", "gpualign, s", "peers, s (times as long)"]
+        header = ["work", "gpualign's pairs or clusters", "gpualign, s", "peers, s (times as long)"]
         finish(text + table("Whole commands", header, bench.rows, notes), arguments.output)
 
 

@@ -63,14 +63,26 @@ def main() -> None:
             gcups = re.search(r"([\d.]+) GCUPS", notes)[1]  # type: ignore[index]
             rows.append([name, f"{engine:.1f}", f"{wall:.1f}", f"{wall / engine:.2f}", gcups, f"{peak / 1e6:.0f} MB"])
     help_time = min(run(["--help"])[0] for _ in range(9))
-    text = f"# The whole command\n\n{machine()}; {len(os.sched_getaffinity(0))} CPUs. Input: {Path(arguments.fasta).name}, all pairs.\n\n"
+    text = f"# The whole `gpualign nw` command\n\n{machine()}; {len(os.sched_getaffinity(0))} CPUs. "
+    text += f"Input: {Path(arguments.fasta).name}, all pairs.\n\n"
     text += table(
-        "Share of the engine",
-        ["command", "engine alone, s", "whole command, s", "ratio", "GCUPS", "peak memory"],
+        "Whole command and engine",
+        [
+            "command, with `--device cpu` and the file of genes",
+            "engine alone, s",
+            "whole command, s",
+            "whole command divided by engine",
+            "GCUPS by the command's last message",
+            "peak memory of the command",
+        ],
         rows,
-        ["The engine alone computes the same pairs and throws their scores away; the whole command includes start, parsing and writing."],
+        [
+            "One run each. The engine alone computes the same pairs and discards their scores; the whole command includes start-up,",
+            "reading and writing. GCUPS: the cells of all pairs divided by the seconds in the command's last message, which leave out",
+            "start-up and reading.",
+        ],
     )
-    text += table("Start-up", ["command", "best of 9"], [["`gpualign --help`", f"{help_time:.3f} s"]], [])
+    text += table("Start-up", ["command", "time, best of 9 runs"], [["`gpualign --help`", f"{help_time:.3f} s"]], [])
     finish(text, arguments.output)
 
 

@@ -220,19 +220,20 @@ def main() -> None:
     setting = f"{machine()}; kernels {engine.instruction_set.name}; {versions}. Input: the first {SMALL} and {LARGE} records."
     text = f"# nw on the CPU\n\n{setting}\n\n"
     text += table(
-        "One core",
+        "Scores and edit distances of all pairs, one core",
         [
             "scoring",
             f"program ({SMALL} records unless stated)",
             "GCUPS",
-            f"gpualign with {LARGE} records, times as fast",
-            f"with the same {SMALL}, times as fast",
+            f"rate of gpualign with {LARGE} records divided by this one",
+            f"rate of gpualign with the same {SMALL} divided by this one",
             "scores compared with gpualign's",
         ],
         rows,
         [
-            "StringZilla computes each pair in both orders, and both count in its GCUPS. Scores are compared with gpualign's, which equal",
-            "those of Biopython and of parasail's scan kernels (tests/alignment/test_cpu_peers.py).",
+            "StringZilla computes each pair in both orders, and its GCUPS count both; the other programs compute each pair once. Scores",
+            "are compared with gpualign's, which the tests (tests/alignment/test_cpu_peers.py) compare with parasail's scan kernel,",
+            "Biopython and edlib.",
         ],
     )
     text += table(

@@ -152,8 +152,14 @@ def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
         m = measure(device, task, pairing, enough)
         rows.append([name, f"{m.kernels:.2f}", f"{m.engine:.2f}", m.titles, f"{m.pairs:,}"])
         print(rows[-1], flush=True)
-    notes = ["TCUPS of the time in which a kernel ran, by events; with copies: from the first copy to the last; the better of two runs."]
-    return table("Kernels", ["work", "TCUPS", "with copies", "kernel", "pairs timed"], rows, notes)
+    header = ["work", "TCUPS while kernels run", "TCUPS, with copies", "kernels (share of the timed pairs)", "pairs in the timed tiles"]
+    notes = [
+        "*While kernels run* counts only the time in which a kernel ran, by CUDA's events, *with copies* the time from the first copy to",
+        "the last. Of two runs, each row shows the one with the faster kernels. 0% stands for a few pairs. Large sets are computed in",
+        "tiles (rectangles of pairs), and only some tiles were timed. A tile on the diagonal also holds pairs that are not needed: the",
+        "last column counts them, TCUPS do not.",
+    ]
+    return table("Kernels", header, rows, notes)
 
 
 def peer(device: CudaDevice) -> str:
@@ -202,17 +208,22 @@ def peer(device: CudaDevice) -> str:
     header = [
         "work",
         "StringZilla, TCUPS",
-        "gpualign, same pairs",
-        "gpualign, large set",
-        "ratio",
-        "ratio, large set",
+        "gpualign, same pairs, TCUPS",
+        "gpualign, large set, TCUPS",
+        "gpualign divided by StringZilla, same pairs",
+        "gpualign, large set, divided by StringZilla, same pairs",
         "scores that differ",
     ]
     return table(
         "Beside StringZilla CUDA " + version("stringzillas-cuda"),
         header,
         rows,
-        ["StringZilla: best of 3, scores left in host memory. gpualign: from its first copy to its last, best of two."],
+        [
+            "StringZilla: best of 3, wall-clock time of its call, scores left in host memory; its strings were put into device memory",
+            "(`to_device`) before the clock started. gpualign: from its first copy to its last by the device's clock, without",
+            "preparation on the host; of two runs, the one with the faster kernels. The last column compares the scores of the first 50",
+            "sequences against all sequences.",
+        ],
     )
 
 
@@ -267,24 +278,23 @@ def command(device: CudaDevice) -> str:
                 program = [sys.executable, "-m", "gpualign", "nw", "--device", "cuda", *options, fasta, "-o", str(output)]
                 took = seconds(program)
                 part = taken_apart(device, fasta, scoring, kind, folder)
-                limit = 1.25 * part["kernels"] + 2
-                times = [took, part["kernels"], limit, part["reading"], part["run"], part["writing"]]
+                times = [took, *(part[key] for key in ("kernels", "reading", "run", "writing"))]
                 rows.append([f"{name} -o x.{kind}", *(f"{t:.2f}" for t in times), f"{part['rate']:.1f}"])
                 print(rows[-1], flush=True)
                 output.unlink()
     header = [
         "command",
-        "whole, s",
+        "whole command, s",
         "kernels, s",
-        "1.25 x kernels + 2 s",
         "reading, s",
-        "run, s",
-        "in the sink, s",
-        "M pairs a second in the sink",
+        "computing and writing, s",
+        "writing, s",
+        "million pairs written per second",
     ]
     notes = [
-        "Whole: the command from start to end, its kernels in the cache (compiling them takes about a second). The other columns:",
-        "the same work in one process; run: from the plan to the finished file, during which sink and device work side by side.",
+        "*Whole command*: from start to end. The other columns are from a second run of the same work, within this script. *Computing",
+        "and writing*: everything after reading the input, up to the finished file; kernels and writing overlap, so their times do not",
+        "add up to it. *Million pairs written per second*: pairs divided by the time of writing.",
     ]
     return table("Whole command, 10,000 x 1.5 kb", header, rows, notes)
 
@@ -306,10 +316,10 @@ def reads_to_matrix(folder: str) -> str:
             pairs = count * (count + 1) / 2
             rows.append([f"{count:,}", f"{took:.2f}", f"{pairs / took / 1e6:.0f}", f"{size:.2f}", f"{memory:,.0f}"])
             print(rows[-1], flush=True)
-    header = ["reads", "s", "M pairs a second", "GB written", "MB of RAM"]
+    header = ["reads", "whole command, s", "million pairs a second", "GB written", "MB of RAM"]
     notes = [
-        "Whole processes from start to end, the least of three; a pair and its mirror image are one. RAM: at the peak, with the",
-        "driver's own and the pages of the mapped file.",
+        "Times are the best of 3 runs. (i, j) and (j, i) count as one pair. RAM: the peak, including the GPU driver's memory and the",
+        "pages of the memory-mapped output file.",
     ]
     return table("Whole command, edit distances of reads of 100 letters to .npy", header, rows, notes)
 

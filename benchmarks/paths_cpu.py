@@ -95,7 +95,7 @@ def near_rows(gene: str, runs: int) -> list[list[str]]:
         )
         affine, edit = times["affine"], times["edit"]
         peers = [f"{times[peer]:.0f} ({times[peer] / own:.1f})" for peer, own in (("wfa", affine), ("edlib", edit))]
-        rows.append([f"{length:,} letters, {100 - 100 * share:.3g} % redrawn", f"{affine:.0f}", peers[0], f"{edit:.0f}", peers[1]])
+        rows.append([f"{length:,} letters, {100 - 100 * share:.3g} %, {count} copies", f"{affine:.0f}", peers[0], f"{edit:.0f}", peers[1]])
     return rows
 
 
@@ -152,10 +152,10 @@ def main() -> None:
                     )
                 },
                 "edlib, edit distance, path": lambda: per_pair(few, lambda a, b: edlib.align(a, b, task="path")),
-                "parasail nw_trace_scan_16, affine": lambda: per_pair(
+                "parasail nw_trace_scan_16, affine, path": lambda: per_pair(
                     fewer, lambda a, b: parasail.nw_trace_scan_16(a, b, 10, 1, matrix).cigar
                 ),
-                "parasail nw_stats_scan_16, affine, matches": lambda: per_pair(
+                "parasail nw_stats_scan_16, affine, statistics": lambda: per_pair(
                     fewer, lambda a, b: parasail.nw_stats_scan_16(a, b, 10, 1, matrix).matches
                 ),
             },
@@ -167,29 +167,37 @@ def main() -> None:
     rows = [[name, f"{gcups:.1f}", f"{own / gcups:.1f}" if "vsearch" in name else ""] for name, gcups in commands.items()]
     text = f"# Alignments on one core\n\n{machine()}; {arguments.records} real 16S genes, every pair; edlib {version('edlib')}, parasail "
     text += f"{version('parasail')}; medians of {arguments.runs} alternating runs. GCUPS: 10^9 cells a second.\n\n"
-    text += table("Whole commands, one thread, FASTA to TSV", ["command", "GCUPS", "gpualign's multiple"], rows, [])
+    text += table("Whole commands, one thread, FASTA to TSV", ["command", "GCUPS", "first row's rate divided by this one"], rows, [])
     peers = {
         "edlib, edit distance, path": ("edit distance, path", FEW),
-        "parasail nw_trace_scan_16, affine": ("affine, path", FEWER),
-        "parasail nw_stats_scan_16, affine, matches": ("affine, statistics", FEWER),
+        "parasail nw_trace_scan_16, affine, path": ("affine, path", FEWER),
+        "parasail nw_stats_scan_16, affine, statistics": ("affine, statistics", FEWER),
     }
     rows = []
     for name, gcups in kernels.items():
-        ratios = ["", ""]
+        ratios, count = ["", ""], arguments.records
         if name in peers:
             what, count = peers[name]
             ratios = [f"{kernels[f'gpualign, {what}{genes}'] / gcups:.1f}" for genes in (f", {count} genes", "")]
-            name += f", {count} genes"
-        rows.append([name, f"{gcups:.2f}", *ratios])
-    header = ["engine, scoring, what is computed", "GCUPS", "gpualign with the same genes, times as fast"]
+        elif name.endswith(" genes"):
+            name, _, genes = name.removesuffix(" genes").rpartition(", ")
+            count = int(genes)
+        rows.append([name, str(count), f"{gcups:.2f}", *ratios])
+    header = ["engine, scoring, what is computed", "genes", "GCUPS", "gpualign with the same genes, times as fast"]
     header.append(f"gpualign with {arguments.records} genes, times as fast")
-    text += table("Engines", header, rows, ["The multiples are of the same scoring and the same result."])
+    text += table("Engines", header, rows, ["Ratios are of the same scoring and the same result."])
     edlib_rate = kernels["edlib, edit distance, path"]
     rows = [[name, f"{gcups:.1f}", f"{gcups / edlib_rate:.1f}"] for name, gcups in full.items()]
-    text += table(f"Edit distances with paths of {MANY:,} genes", ["instructions", "GCUPS", "times edlib"], rows, [])
-    header = ["pairs", "gpualign, affine", f"WFA (pywfa {version('pywfa')}), affine", "gpualign, edit distance", "edlib"]
-    notes = ["Microseconds a pair, with its path; in brackets how many times as long as gpualign."]
-    finish(text + table("Near pairs", header, near_rows(texts[0], arguments.runs), notes), arguments.output)
+    text += table(
+        f"Edit distances with paths, all pairs of the first {MANY:,} genes",
+        ["gpualign with", "GCUPS", f"divided by edlib's rate ({FEW} genes)"],
+        rows,
+        [],
+    )
+    header = ["sequence, share of places changed, copies", "gpualign, affine, µs", f"WFA (pywfa {version('pywfa')}), affine, µs"]
+    header += ["gpualign, edit distance, µs", "edlib, edit distance, µs"]
+    notes = ["Microseconds (µs) per pair, with its path. In brackets: this time divided by gpualign's for the same scoring."]
+    finish(text + table("Pairs of similar sequences", header, near_rows(texts[0], arguments.runs), notes), arguments.output)
 
 
 if __name__ == "__main__":

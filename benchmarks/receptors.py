@@ -138,8 +138,8 @@ def main() -> None:
                 output = ours.with_suffix(".npz")
                 words = [GPUALIGN, "nw", str(tables), *chosen, "--format", "csr", "-o", str(output)]
                 measure(job, count, words, script, output, near_count)
-    notes = [f"Seconds of whole processes, medians of {options.runs} runs in turns; the last column is scirpy's by gpualign's."]
-    header = ["job", "receptors", "clones or near pairs", "gpualign", "scirpy", "ratio"]
+    notes = [f"Seconds of whole processes, medians of {options.runs} runs in turns; ratio: scirpy's time divided by gpualign's."]
+    header = ["job", "receptors", "clones or near pairs", "gpualign, s", "scirpy, s", "ratio"]
     finish(f"# Receptors\n\n{machine()}.\n\n" + table("Immune receptors", header, rows, notes), options.output)
 
 

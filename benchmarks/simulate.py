@@ -42,7 +42,7 @@ CONTEXT = 0.11
 
 NPY = Sink(2.0e-9, 1 / 89.1e6)
 TSV = Sink(2.0e-9, 1 / 46.1e6)
-"""Seconds a pair. Gather: two-byte scores into a band, measured on one core of a Xeon; write: "in the sink" of nw_cuda.py, 2026-11-21."""
+"""Seconds a pair. Gather: two-byte scores into a band, measured on one core of a Xeon; write: pairs written by nw_cuda.py, 2026-11-21."""
 
 UNPACK = 2.6e-9
 """More a pair where results have travelled, measured likewise. A node takes PACK for the other end of it."""

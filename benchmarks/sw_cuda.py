@@ -37,22 +37,31 @@ REPEATS = 12
 QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command
 RUNS = 3
 PEER_TARGETS = 20_000
-CUDASW_HEADER = ["queries", "gpualign, s", "--no-traceback, s", "CUDASW++4.0, s", "times", "--no-traceback, times", "MB", "CUDASW++4.0, MB"]
+CUDASW_HEADER = [
+    "queries",
+    "gpualign, s",
+    "gpualign `--no-traceback`, s",
+    "CUDASW++4.0, s",
+    "CUDASW++'s time divided by gpualign's",
+    "CUDASW++'s time divided by that of `--no-traceback`",
+    "gpualign, MB of RAM",
+    "CUDASW++4.0, MB of RAM",
+]
 CUDASW_NOTES = [
-    "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (`--dpx`, 16 bits, gaps 12/1).",
-    f"The least of {RUNS}, or one run with the many queries. CUDASW++ prints scores (`--top 25`); gpualign traces hits as well, or does not"
-    " with `--no-traceback`.",
-    "MB: of RAM at the peak, the driver's own with it; gpualign's budget is the default, 2 GiB.",
+    f"Whole processes, alternating, each program with an index of its own; the best of {RUNS} runs, and with {20 * QUERY_SETS} queries",
+    "one run. CUDASW++ ran with `--dpx` (16 bits), `--gop -12 --gex -1` and `--top 25`: it prints the scores of the 25 best targets of",
+    "each query. gpualign also aligns these, or does not with `--no-traceback`. MB of RAM: the peak, including the GPU driver's memory;",
+    "gpualign ran with its default memory budget, 2 GiB.",
 ]
 ADJUSTING_HEADER = [
-    f"{20 * QUERY_SETS} queries",
-    "by default, s",
-    "--composition none, s",
-    "--composition none --mask none, s",
-    "by default / --composition none",
+    "queries",
+    "default, s",
+    "`--composition none`, s",
+    "`--composition none --mask none`, s",
+    "default divided by `--composition none`",
 ]
 ADJUSTING_NOTES = [
-    f"Whole commands, in turn, the least of {RUNS}. `--composition none` masks the queries by SEG, the default does not.",
+    f"Whole commands, alternating, the best of {RUNS} runs. `--composition none` masks the queries by SEG, which the default does not do.",
 ]
 
 
@@ -98,7 +107,7 @@ def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, querie
     database = folder / "cudasw"
     subprocess.run([str(binaries / "makedb"), str(fasta), str(database)], check=True, capture_output=True)
     rows = []
-    for name, count, runs in (("1 query of 375 aa", 0, RUNS), ("20 queries", 1, RUNS), (f"{20 * QUERY_SETS} queries", QUERY_SETS, 1)):
+    for name, count, runs in (("1 query of 375 residues", 0, RUNS), ("20 queries", 1, RUNS), (f"{20 * QUERY_SETS} queries", QUERY_SETS, 1)):
         path = folder / f"queries{count}.fa"
         cut = cut_queries(queries, max(1, count))
         write(path, cut if count else SequenceSet("one", ["q"], cut.codes[:375], np.array([0, 375])))
@@ -138,7 +147,7 @@ def kernels(device: CudaDevice, queries: SequenceSet, database: SequenceSet, sco
 def adjusting(folder: Path, index: Path, database: SequenceSet, real: str | None) -> list[list[str]]:
     """Whole commands with and without adjustment of scores to compositions; they take turns."""
     count = 20 * QUERY_SETS
-    sets = [("cut from the database, as above", cut_queries(database, QUERY_SETS))]
+    sets = [(f"{count} cut from the database, as above", cut_queries(database, QUERY_SETS))]
     if real:
         queries = proteins(real, 1)
         name = f"{count} of {Path(real).name}, spread over the file"
@@ -165,9 +174,9 @@ def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet) -> t
     cells = sum(QUERY_LENGTHS) * letters
     for name, query, total, options in (
         ("20 queries", few, cells, ()),
-        ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
-        (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
-        (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
+        ("20 queries, `--no-traceback`", few, cells, ("--no-traceback",)),
+        (f"{20 * QUERY_SETS} queries", many, QUERY_SETS * cells, ()),
+        (f"{20 * QUERY_SETS} queries, `--no-traceback`", many, QUERY_SETS * cells, ("--no-traceback",)),
     ):
         took = command(query, index, out, *options)
         rows.append([f"whole command, indexed database, {name}", "", f"{total / took / 1e12:.2f}", f"{took:.2f}"])
@@ -187,8 +196,8 @@ def beside_stringzilla(device: CudaDevice, database: SequenceSet, scoring: Scori
     theirs = peer(scoring, one, part)
     ours = measure(device, Task(one, part, scoring, Mode.LOCAL, alphabet=PROTEIN), Pairing.ALL, 1e15)
     return [
-        [f"StringZilla {version('stringzillas-cuda')}, 512 aa x {PEER_TARGETS:,}", "", f"{theirs:.2f}", ""],
-        ["gpualign, the same pairs", f"{ours.kernels:.2f}", f"{ours.engine:.2f}", f"{ours.engine / theirs:.1f} times"],
+        [f"StringZilla {version('stringzillas-cuda')}, one query of 512 residues x {PEER_TARGETS:,} proteins", "", f"{theirs:.2f}", ""],
+        ["gpualign's kernels, the same pairs", f"{ours.kernels:.2f}", f"{ours.engine:.2f}", ""],
     ]
 
 
@@ -228,12 +237,18 @@ def main() -> None:
     text += f"residues x {len(database):,} proteins ({int(database.offsets[-1]):,} residues). TCUPS: 10^12 cells a second.\n\n"
     if rows:
         notes[:0] = [
-            "kernels: of the time in which a kernel ran, by events; with copies: from the first copy to the last, or the whole command",
-            f"as the shell sees it (best of {RUNS}).",
+            f"Whole commands: the best of {RUNS} runs; kernels: the faster of 2. The first column of TCUPS counts only the time in which",
+            "a kernel ran, by CUDA's events. The second counts the time from the first copy to the last, and for whole commands from",
+            f"start to end. StringZilla: the time of its call by the host's clock (best of {RUNS}), its strings in device memory before.",
         ]
-        text += table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes)
+        text += table(
+            "Search",
+            ["what", "TCUPS while kernels run", "TCUPS, with copies (commands: from start to end)", "whole command, s"],
+            rows,
+            notes,
+        )
     if adjusted:
-        text += table("What adjusting costs", ADJUSTING_HEADER, adjusted, ADJUSTING_NOTES)
+        text += table("What adjusting scores to compositions costs", ADJUSTING_HEADER, adjusted, ADJUSTING_NOTES)
     if cudasw:
         text += table("Beside CUDASW++4.0", CUDASW_HEADER, cudasw, CUDASW_NOTES)
     finish(text, arguments.output)

@@ -109,15 +109,14 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=["dna", "protein"], choices=["dna", "protein"])
     arguments = parser.parse_args()
     device = open_gpu()
-    text = f"# Local scores of few or long targets on a GPU\n\n{device.name}; host {machine()}.\n\n"
+    text = f"# Few or long targets on a GPU\n\n{device.name}; host {machine()}; DNA: 5/-4, gaps 16/6; proteins: BLOSUM62, gaps 12/1.\n\n"
     for kind in arguments.kinds:
         rows = []
         for shape in arguments.shapes:
             query, target = map(int, shape.split("x"))
             for related in (False, True):
                 rows += rows_of(device, DNA if kind == "dna" else PROTEIN, (query, target), list(arguments.targets), related)
-        scores = "5/-4, gaps 16/6" if kind == "dna" else "BLOSUM62, gaps 12/1"
-        text += table(f"{'DNA' if kind == 'dna' else 'Proteins'}, {scores}", HEADER, rows, NOTES)
+        text += table(f"{'DNA' if kind == 'dna' else 'Proteins'}, local scores", HEADER, rows, NOTES)
     finish(text, arguments.output)
 
 
