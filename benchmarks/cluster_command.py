@@ -3,8 +3,8 @@
 python benchmarks/cluster_command.py [--records 1500] [--samples 4000] [--runs 3] [--output benchmarks/results/cluster_command.md]
 
 Sequences are made up: relatives of 1.5 kb, and alignments of 30,000 sites (as in dist_command.py). dask:N has N processes
-that share the machine's threads. The time to start Python, Dask and its workers is part of a command's; "computing" is what the
-summary tells, without it.
+that share the machine's threads. The time to start Python, Dask and its workers is part of a command's; "computing" is the time in
+gpualign's summary, which leaves it out. Needs Dask (`pip install '.[cluster]'`).
 """
 
 from __future__ import annotations

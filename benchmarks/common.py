@@ -62,7 +62,7 @@ def head(sequences: SequenceSet, count: int) -> SequenceSet:
 
 
 def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: Engine) -> tuple[np.ndarray, int, float]:
-    """Scores of all i < j, mirrored, their cells, and seconds."""
+    """(scores of all pairs of the set, cells of one half, seconds)."""
     prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
     sink = MatrixSink(ValueMatrix(prepared.task), [MemoryArray])
     plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
@@ -71,7 +71,7 @@ def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: Engine) -> tuple
 
 
 def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:
-    """GCUPS of an engine, its results thrown away tile by tile."""
+    """GCUPS of an engine once the task is prepared; results are dropped tile by tile."""
     prepared = engine.prepare(task, BUDGET)
     plan = plan_task(prepared, pairing)
     start = time.perf_counter()
@@ -81,7 +81,7 @@ def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:
 
 
 class Count:
-    """Takes bytes and keeps how many."""
+    """A stream that only counts bytes."""
 
     bytes = 0
 
@@ -106,7 +106,7 @@ def medians(actions: Mapping[str, Callable[..., float]], runs: int) -> dict[str,
 
 
 def least(actions: Mapping[str, Callable[[], object]], runs: int) -> dict[str, float]:
-    """Seconds of each action at best; they take turns."""
+    """Least seconds of each action; the actions alternate."""
     found = dict.fromkeys(actions, float("inf"))
     for _ in range(runs):
         for name, action in actions.items():
@@ -149,7 +149,7 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def finish(text: str, output: str | None) -> None:
-    """Print, and write where asked, with the command; its files are named without their folders."""
+    """Print the text and the command that made it, files without their folders, and write both to `output`."""
     words = [Path(word).name if "/" in word else word for word in sys.argv[1:]]
     if "Made by `" not in text:
         text = f"{text.rstrip()}\n\nMade by `{shlex.join(['python', f'benchmarks/{Path(sys.argv[0]).name}', *words])}`.\n"

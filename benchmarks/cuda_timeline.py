@@ -4,7 +4,7 @@ python benchmarks/cuda_timeline.py [--records 12000] [--queries queries.fa --tar
     [--output benchmarks/results/cuda_timeline.md] [--chart benchmarks/results/cuda_timeline.svg]      (the chart: matplotlib)
 
 The commands run in this process, twice; the second run finds kernels compiled and contexts open. Busy: the share of the time from the
-first kernel's begin to the last one's end in which a kernel ran, or waited for multiprocessors that another one had. Under
+start of the first kernel to the end of the last in which a kernel ran, or waited for multiprocessors that another one used. Under
 `taskset -c 0,1` the host has two threads.
 """
 

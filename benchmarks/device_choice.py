@@ -68,14 +68,14 @@ def run(words: list[str], device: str, out: str) -> tuple[float, float]:
 
 
 def times(least: float, runs: int) -> int:
-    """How often a command is run that took so many seconds at least; inf: not yet any."""
+    """Number of runs of a command whose quickest run so far took `least` seconds; inf: none yet."""
     return runs if least < MIDDLE or least == float("inf") else 3 if least < LONG else 1
 
 
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--only", default="", help="Jobs in whose names one of these parts is.")
+    parser.add_argument("--only", default="", help="only jobs whose name contains one of these, separated by commas")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,11 @@
 """`gpualign dist` of cgMLST tables: whole commands beside cgmlst-dists, reading and counting alone.
 
-python benchmarks/dist_alleles.py [--samples 5000] [--loci 3000] [--peer cgmlst-dists] [--device cpu] [--threads 2] [--runs 3]
+python benchmarks/dist_alleles.py [--samples 5000] [--loci 3000] [--peer cgmlst-dists] [--device cpu] [--threads 1 2] [--runs 3]
     [--what text npy near reading] [--output benchmarks/results/dist_alleles.md]
 python benchmarks/dist_alleles.py --samples 46000 --peer '' --runs 1 --what near reading
 
 A table as chewBBACA writes it, of lineages whose members share most alleles: hundreds of alleles at most loci, thousands at some, 3 %
-of the cells without one. peer: the program to run beside, which is left out where it is not there.
+of the cells without one. The peer is cgmlst-dists (Bioconda), which is left out if it is not installed.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ whole matrices.
 python benchmarks/dist_cpu.py [--samples 2000] [--sites 20000] [--snp-dists PATH] [--runs 7] [--output benchmarks/results/dist_cpu.md]
 python benchmarks/dist_cpu.py --parts near --output benchmarks/results/dist_near.md
 
-plink1.9 (Debian's package) and hammingdist (PyPI) are looked for; snp-dists by its path, or on the PATH. What is not there is left out.
-A comparison is two calls at a site, each pair of samples once. Everything is timed as the shell sees it, in turns.
+Peers are plink1.9 (Debian), hammingdist (PyPI) and snp-dists (by its path, or on the PATH); those not installed are left out. A comparison
+is the calls of two samples at one site, each pair of samples once. Whole commands are timed from start to end, in turns.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--sites", type=int, default=20_000)
     parser.add_argument("--snp-dists", default=shutil.which("snp-dists"))
-    parser.add_argument("--parts", default="counting,commands,alignments,near", help="which of these are measured")
+    parser.add_argument("--parts", default="counting,commands,alignments,near", help="which of these to measure")
     parser.add_argument("--runs", type=int, default=7)
     options = parser.parse_args()
     wanted = options.parts.split(",")

@@ -2,8 +2,8 @@
 
 python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--near 40000] [--output benchmarks/results/dist_cuda.md]
 
-A comparison is two calls at a site. "all ordered pairs" computes every element of the matrix; "one set" leaves out what mirrors, and is
-counted as the same whole matrix, which is what comes out.
+A comparison is the calls of two samples at one site. "all ordered pairs" computes every element of the matrix; "one set" computes one
+half and mirrors it, but its rate counts the whole matrix, too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WANTED = CountRequest(Measure.DIFFERENCES, True)
 
 
 def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples: int, sites: int, kinds: int, missing: bool) -> Panel:
-    """Random calls of two or three kinds, straight as planes."""
+    """Random calls of two or three kinds, made as bit planes."""
     every = frozenset(range(kinds))
     used = every | {MISSING} if missing else every
     counter = engine.prepare(WANTED, 0)

@@ -4,12 +4,13 @@ python benchmarks/dist_million.py 5000 --device cpu
 python benchmarks/dist_million.py 1000000 --device cuda:0 [--sites 30000] [--max-distance 12] [--output benchmarks/results/dist_million.md]
 
 Samples evolve: those of a generation descend from random ones of the generation before, with 4 changes at random sites on average (the
-first one from a common root, with 40), and each has a run of missing calls, 0.5 % of the sites. All sites are looked at; the summary says
-how many vary. They are made a panel of sites at a time, the same ones for every device: so the checksum, of the near pairs and their
-distances, is the same on every device.
+first one from a common root, with 40), and each has a run of missing calls, 0.5 % of the sites. All sites are compared; the summary says
+how many vary. Samples are made one panel of sites at a time and are the same for every device, and so is the checksum of the near pairs and
+their distances.
 
-Memory of the host: of the bit planes, sites / 8 bytes a plane and sample, 5 planes for a GPU and 3 for a CPU, and of a panel, 3 KiB a
-sample, while they are made; 100 bytes a near pair at a time. A million samples of 30,000 sites take 19 GB (GPU) or 13 GB (CPU) and 3 GB.
+Memory of the host: bit planes take sites / 8 bytes per plane and sample (5 planes for a GPU, 3 for a CPU); a panel takes 3 KiB per sample
+while they are made; a near pair of the current band takes 100 bytes. For a million samples of 30,000 sites the planes take 19 GB (GPU) or
+13 GB (CPU), the panel 3 GB.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ class Summary:
         pass
 
 
-class Dots:
-    """Tells of each tenth of the work."""
+class TenthsPrinter:
+    """Prints a line after each tenth of the work."""
 
     def __init__(self, whole: int) -> None:
         self._whole, self._done, self._told, self._start = whole, 0, 0, time.perf_counter()
@@ -129,7 +130,7 @@ class Dots:
 def measured(count: int, options: argparse.Namespace) -> list[str]:
     """The row of a number of samples."""
     resources = checked_resources(options.device, options.threads, None)
-    engine = pick_distance_engine(resources, _Notes())
+    engine = pick_distance_engine(resources, PrintingReporter())
     source = Evolved(count, options.sites, options.generations, options.changes, options.missing)
     task = DistanceTask(metric_named("hamming"), MissingRule.PAIRWISE, False, max_distance=options.max_distance)
     budget = DistanceBudget(reading_bytes=0, panel_bytes=0, plane_bytes=1 << 60, count_bytes=options.counts << 30)
@@ -139,7 +140,9 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     print(f"{count:,}: {prepared.panel_bytes / 1e9:.1f} GB of bit planes in {made:.1f} s, {prepared.plan.band_count} bands", flush=True)
     sink = Summary()
     start = time.perf_counter()
-    write_results(sink, prepared.samples, compute_distances(prepared, Dots(prepared.plan.pair_count * prepared.panel_site_count))[0])
+    write_results(
+        sink, prepared.samples, compute_distances(prepared, TenthsPrinter(prepared.plan.pair_count * prepared.panel_site_count))[0]
+    )
     took = time.perf_counter() - start
     work = prepared.samples.pair_count * options.sites
     return [
@@ -155,8 +158,8 @@ def measured(count: int, options: argparse.Namespace) -> list[str]:
     ]
 
 
-class _Notes:
-    """Prints what users are told."""
+class PrintingReporter:
+    """A reporter that prints."""
 
     def note(self, text: str) -> None:
         print(text)

@@ -2,8 +2,7 @@
 
 python benchmarks/distance_text.py FOLDER [--samples 5000] [--threads 1,2] [--runs 8] [--output benchmarks/results/distance_text.md]
 
-What the commands do when everything is counted, without the counting: text is made in threads and written by another one. All files, those
-of plain bytes too, are on the disk (fsync) when a time ends.
+What the commands do after counting: some threads format the text and another one writes it. Times include fsync, for plain bytes too.
 """
 
 from __future__ import annotations

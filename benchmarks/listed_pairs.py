@@ -1,9 +1,9 @@
-"""Alignments of listed pairs, as thresholds leave them: each core of the CPU, the GPU, and parasail, with statistics and with paths.
+"""Alignment of listed pairs, as the filters of a threshold leave them: one core, all cores, the GPU (--cuda), and parasail.
 
 python benchmarks/listed_pairs.py 16s.fasta proteins.fasta [--pairs 200000] [--cuda] [--output benchmarks/results/listed_pairs.md]
 
-Families of mutated copies of real records; pairs within a family, from equal to 30 % apart. Of the pairs, 20 are aligned by parasail. Rates
-count the cells of whole matrices; bands compute only a part of them.
+Families of mutated copies of real records; pairs within a family, from equal to 30 % apart; each with statistics and with paths. parasail
+(PyPI) aligns the first 20 pairs. Rates count the cells of whole matrices; bands compute only a part of them.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, 
 
 
 def check(matrix: np.ndarray, bands: list[SampleBand], buffer: np.ndarray) -> None:
-    """Of some bands what is right of their squares, and its mirror."""
+    """Check, for some bands, the columns to the right of the band's square and their mirror image."""
     for band in bands[:: max(1, len(bands) // 8)]:
         beside = band_values(buffer, band)[:, band.stop - band.start :]
         assert np.array_equal(matrix[band.start : band.stop, band.stop :], beside)

@@ -3,7 +3,7 @@
 python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--gpus-alone] [--output benchmarks/results/mixed_devices.md]
 python benchmarks/mixed_devices.py --records 25000 --length 1536 --runs 1 --gpus-alone
 
-Sequences are made up: relatives of a gene of 1.5 kb, as many as one GPU takes about the given seconds for, or so many as are asked for. The
+Sequences are made up: relatives of a gene of 1.5 kb, as many as one GPU aligns in about --seconds, or --records of them. The
 second line is as large as the set of Li 2013, 312 million pairs; six nodes aligned 1,015 pairs a second then.
 """
 
@@ -55,7 +55,7 @@ def run(words: list[str], device: str, folder: Path) -> tuple[float, float, str]
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--records", type=int, help="so many, however long they take")
+    parser.add_argument("--records", type=int, help="records, in place of --seconds")
     parser.add_argument("--length", type=int, default=1500)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--gpus-alone", action="store_true", help="one GPU and all of them, without the CPU")

@@ -2,8 +2,8 @@
 
 python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000 1000000] [--output benchmarks/results/near_command.md]
 
-Peers: `gpualign nw` of every pair, vsearch and sumatra (executables), symscan and rapidfuzz (from PyPI) in a Python of their own.
-Numbers of pairs are compared where they are the same thing: edit distances. What a machine lacks is left out and said.
+Peers: vsearch, sumatra and swarm (Debian), symscan and rapidfuzz (PyPI) in a process of their own; with --every-pair also `gpualign nw` of
+every pair. Numbers of pairs are compared where both use edit distances. Peers that are not installed are left out, which the notes say.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def main() -> None:
                 ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]
                 bench.compare(f"{count:,} receptors, at most {most} {'edit' if most == '1' else 'edits'}", ours, peer, True)
         missing = [name for name in ("symscan", "rapidfuzz") if not find_spec(name)]
-        missing += [name for name in ("vsearch", "sumatra") if not shutil.which(name)]
+        missing += [name for name in ("vsearch", "sumatra", "swarm") if not shutil.which(name)]
         notes = [
             f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many",
             "times as long as gpualign. vsearch and sumatra score alignments differently (sumatra by longest common subsequence), so",

@@ -1,7 +1,8 @@
-"""Global alignment scores on one core: gpualign's CPU engine beside parasail, StringZilla, pyopal and edlib, all with the same
-instructions; parasail, pyopal and edlib have AVX2 at most.
+"""Global alignment scores on one core: gpualign's CPU engine beside parasail, StringZilla, pyopal and edlib.
 
 python benchmarks/nw_cpu.py 16s.fasta.gz [--instruction-set avx2] [--runs 3] [--output benchmarks/results/nw_cpu.md]
+
+--instruction-set also limits StringZilla; parasail, pyopal and edlib have AVX2 at most. The file needs 3,000 records.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Kernels as an older compute capability has them, on the GPU that there is: nvcc makes PTX, of which the driver makes code for it.
+"""Kernels for an older compute capability, run on this machine's GPU: nvcc compiles them to PTX, and the driver compiles the PTX.
 
 python benchmarks/older_cuda.py [--capability 80] [--output benchmarks/results/older_cuda.md]
 
-What such a GPU's own clock and memory would do to the rates it does not tell; what its lack of instructions does, it does. Two scores in a
-word are tried as the engine takes them there and otherwise.
+This shows what the older GPU's missing instructions cost, but not the effect of its clock and memory. Kernels that pack two scores in a
+word are tried in every form; "taken" is the one that the engine chooses for that capability.
 """
 
 from __future__ import annotations

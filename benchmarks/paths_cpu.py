@@ -2,6 +2,8 @@
 near pairs made from one of them.
 
 python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output benchmarks/results/paths_cpu.md]
+
+vsearch (Debian) is left out if it is not installed. The file needs 1,000 records.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def per_pair(texts: list[str], align) -> float:  # noqa: ANN001
 
 
 def mutated(rng: np.random.Generator, text: str, changes: int) -> str:
-    """Some letters of a text replaced, or one in ten lost or grown to up to four."""
+    """Copy a text with changes at some places: nine in ten replaced by a random letter, the others deleted or replaced by two to four."""
     letters = list(text)
     for at in rng.choice(len(letters), changes, replace=False):
         count = 1 if rng.random() < 0.9 else int(rng.choice([0, 2, 3, 4]))

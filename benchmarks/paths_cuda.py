@@ -52,7 +52,7 @@ def kernels(device: CudaDevice, gold: str | None) -> str:
 
 
 def host_traceback(device: CudaDevice) -> str:
-    """Li's way beside today's."""
+    """Traceback on the host, as in Li et al., beside traceback on the device."""
     sequences = head(made_up_dna(16_000, 1500), 400)
     rows = []
     for name, scoring in (("affine 5/-4/10/1", AFFINE), ("linear 5/-4/6", LINEAR)):
@@ -78,7 +78,7 @@ def host_traceback(device: CudaDevice) -> str:
 
 
 def written(folder: Path, nbytes: int) -> float:
-    """Seconds in which one thread writes so many bytes to a file there, and the disk has them, by a tenth of them."""
+    """Seconds that one thread takes to write `nbytes` to a file in the folder, with fsync, extrapolated from a tenth of them."""
     block, path = bytes(8 << 20), folder / "zeros"
     start = time.perf_counter()
     with path.open("wb", buffering=0) as file:

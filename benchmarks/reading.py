@@ -75,16 +75,16 @@ def xopen(path: Path) -> None:
     from xopen import xopen
 
     with xopen(path, "rb") as stream:
-        taken(stream)
+        drain(stream)
 
 
 def unpacked(path: Path) -> None:
     with OPENED[path.suffix](path) as stream:
-        taken(stream)
+        drain(stream)
 
 
-def taken(stream: BinaryIO) -> None:
-    """To the end, a MB after the other."""
+def drain(stream: BinaryIO) -> None:
+    """Read to the end, one MB at a time."""
     block = bytearray(1 << 20)
     while stream.readinto(block):  # type: ignore[attr-defined]
         pass
@@ -109,7 +109,7 @@ def readers(path: Path, threads: int) -> dict[str, Callable[[Path], None]]:
 
 
 def files(folder: Path, genes: list[str], megabytes: int) -> Iterator[tuple[str, Path, int]]:
-    """What they hold, where they are, and how much text that is."""
+    """Make the files; yields the description, path and bytes of text of each."""
 
     def written(what: str, name: str, text: str) -> tuple[str, Path, int]:
         (folder / name).write_text(text)

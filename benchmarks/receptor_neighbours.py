@@ -2,8 +2,9 @@
 
 python benchmarks/receptor_neighbours.py --python PYTHON [--records 20000 1000000] [--runs 3] [--output receptor_neighbours.md]
 
-The Python of --python has the packages. rapidfuzz and pwseqdist compute every pair, of sets of up to --peer-records; symscan, like
-gpualign, visits only strings that become equal by deletions. CDR3s are distinct and made up (near_sets.py). Numbers of pairs must be equal.
+The Python of --python has the packages (all from PyPI). rapidfuzz and pwseqdist compute every pair, of sets of up to --peer-records;
+symscan, like gpualign, visits only strings that become equal by deletions. CDR3s are distinct and made up (near_sets.py). Numbers of pairs
+must be equal.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def main() -> None:
                 whole, other = (statistics.median(column) for column in zip(*times, strict=True))
                 rows.append([job, f"{count:,}", f"{pairs:,}", f"{whole:.2f}", peer, f"{other:.2f}", f"{other / whole:.1f}"])
                 print(rows[-1], file=sys.stderr, flush=True)
-    modules = "import importlib.metadata as m; print(*(f'{n} {m.version(n)}' for n in ('rapidfuzz', 'pwseqdist')), sep=', ')"
+    modules = "import importlib.metadata as m; print(*(f'{n} {m.version(n)}' for n in ('symscan', 'rapidfuzz', 'pwseqdist')), sep=', ')"
     versions = subprocess.run([options.python, "-c", modules], check=True, capture_output=True, text=True).stdout.strip()
     notes = [f"Seconds of whole processes, medians of {options.runs} runs in turns; {versions}."]
     header = ["near pairs", "distinct CDR3s", "pairs", "gpualign", "peer", "its time", "ratio"]

@@ -51,7 +51,7 @@ CIGARS = "tsv: query,target,identity,cigar"
 
 
 class Tiles:
-    """Results of `TARGETS` records, of which each is one of the genes, against each other."""
+    """Results of all pairs of `TARGETS` records, each a copy of one of the genes."""
 
     def __init__(self, genes: SequenceSet) -> None:
         scoring = make_scoring(DNA, ScoringOptions())
@@ -86,7 +86,7 @@ class Tiles:
 
 
 def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[BandResults]:
-    """The bands that these tiles make, the first ones of a plan."""
+    """The first bands of a plan, from the results of their tiles."""
     bands = bands_in_order(plan, (result for result in results), partial(PairCollector, task, 1), NullProgress())
     for _ in range(results[-1].tile.band.index + 1):
         yield next(bands)

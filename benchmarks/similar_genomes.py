@@ -1,7 +1,10 @@
 """All pairs of genomes that are nearly the same, as those of one virus: whole `gpualign nw` commands on one core, and peers pair by pair.
 
-One random genome is changed in copies. gpualign compares every pair of the copies; edlib and WFA, which are called from Python, the first
-copy with each other one.
+python benchmarks/similar_genomes.py [--length 30000] [--genomes 200] [--changed 0.0005 0.002 0.01]
+    [--output benchmarks/results/similar_genomes.md]
+
+Copies of one random genome are changed. gpualign compares every pair of the copies; edlib and WFA (pywfa), called from Python, compare the
+first copy with each other one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-#!/usr/bin/env python3
 """Neighbour joining, UPGMA and spanning trees beside scikit-bio's and Biopython's: seconds of one thread.
 
-Distances are those of random points in eight dimensions, from a seed. scikit-bio is not of the extra `bench`, as it brings a hundred
-megabytes with it: pip install scikit-bio. Biopython is measured up to 200 records, beyond which it takes minutes.
+python benchmarks/tree.py [--records 200 1000 2500 5000] [--output benchmarks/results/tree.md]
+
+Distances are those of random points in eight dimensions, from a seed. scikit-bio is not in the extra `bench`, as it installs a hundred
+megabytes: pip install scikit-bio. Biopython is measured up to 200 records; more take minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MOST_OF_BIOPYTHON = 200
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Of processor time, the best of three runs, of one where it takes long."""
+    """Processor seconds: the best of three runs, or of fewer if they take long."""
     found: list[float] = []
     while len(found) < 3 and sum(found) < 20:
         start = time.process_time()
@@ -52,7 +53,7 @@ def of_biopython(square: npt.NDArray[np.float64], ids: list[str]) -> float:
 
 
 def row(count: int) -> list[str]:
-    """Of so many records."""
+    """The row for `count` records."""
     condensed = pdist(np.random.default_rng(1).random((count, 8)))
     square, ids = squareform(condensed), [f"s{k}" for k in range(count)]
     i, j = np.triu_indices(count, 1)

@@ -67,7 +67,7 @@ def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
 
 
 def made_up_proteins(count: int, length: int) -> SequenceSet:
-    """Of the twenty amino acids, equally frequent."""
+    """Random proteins; the twenty amino acids are equally frequent."""
     codes = np.random.default_rng(count).integers(0, 20, count * length, dtype=np.uint8)
     return SequenceSet("made up", [f"p{k}" for k in range(count)], codes, np.arange(count + 1, dtype=np.int64) * length)
 
@@ -81,7 +81,7 @@ def task_of(name: str, queries: int, targets: int, length: int) -> Task:
 
 
 def take_only(name: str) -> None:
-    """Compile by that one, whatever is in the cache."""
+    """Compile with that compiler alone, into an empty cache."""
     found_compilers = choice.installed_compilers
 
     def of_that_name() -> Iterator[Compiler]:
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--length", type=int, default=1500)
     parser.add_argument("--only", default=",".join(GRID))
-    parser.add_argument("--compiler", choices=("nvrtc", "nvcc"), help="by default that which a run would take")
+    parser.add_argument("--compiler", choices=("nvrtc", "nvcc"), help="default: the one that a run would use")
     arguments = parser.parse_args()
     if arguments.compiler:
         take_only(arguments.compiler)
