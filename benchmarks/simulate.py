@@ -1,10 +1,10 @@
-"""What 1 to 64 GPUs are expected to take for a job that is too long to try: the planner and the dispatcher on a clock that is counted.
+"""Simulated times of 1 to 64 GPUs for a job that is too long to try: the real planner and load balancing on a simulated clock.
 
 python benchmarks/simulate.py [--records 1000000] [--output simulate.md] [--chart docs/cluster_scaling.svg]   (chart: matplotlib)
 
-Needs no GPU. simulation.py says what is simulated; the constants below are what one H200 and its host were measured to take, or what is
-assumed where that was not measured. The first table says what the same simulator predicts for jobs that were timed on one and two H200s:
-start-up and the time that a tile takes beside its cells are fitted to the times of one GPU; those of two are the check.
+Needs no GPU. simulation.py says what is simulated; the constants below were measured on one H200 and its host, or are assumed. The first
+table compares the simulation with jobs that were timed on one and two H200s: start-up and the overhead of a tile are fitted to the times of
+one GPU; those of two are the check.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TSV = Sink(2.0e-9, 1 / 46.1e6)
 """Seconds a pair. Gather: two-byte scores into a band, measured on one core of a Xeon; write: pairs written by nw_cuda.py, 2026-11-21."""
 
 UNPACK = 2.6e-9
-"""More a pair where results have travelled, measured likewise. A node takes PACK for the other end of it."""
+"""Additional seconds a pair for results from another machine, measured in the same way; PACK: those of the machine that sends them."""
 PACK = 2.2e-9
 
 PAIR_BYTES = 2.0
@@ -58,9 +58,9 @@ UPLOAD = 22e9
 CALL = 1e-3
 """Seconds of Dask's scheduler and the coordinator for a call."""
 JOURNEY = 1e-3
-"""Seconds of a message on its way."""
+"""Latency of a message in seconds."""
 CHECK = 1.5e9
-"""Bytes a second of SHA-256, of which a node makes one of the task."""
+"""Bytes a second of SHA-256, with which a node checks the task."""
 
 NETWORKS = {"10 Gb/s": 1.25e9, "100 Gb/s": 12.5e9}
 
@@ -69,7 +69,10 @@ GPUS = [1, 2, 4, 8, 16, 32, 64]
 
 @dataclass(frozen=True)
 class Scoring:
-    """rate: of its kernel, cells a second, by nw_cuda.py and paths_cuda.py (an H200; kernels have become faster since)."""
+    """Scores to compute.
+
+    rate: cells a second of the kernel, by nw_cuda.py and paths_cuda.py (an H200; kernels have become faster since)
+    """
 
     options: ScoringOptions
     rate: float
@@ -84,7 +87,7 @@ IDENTITY = Scoring(ScoringOptions(), 4.31e12, Detail.STATISTICS)
 
 @dataclass(frozen=True)
 class Timed:
-    """A job of made-up genes, to .npy on a RAM disk: seconds that its summary told on one H200 and on two (2026-11-22)."""
+    """A job of made-up genes, to .npy on a RAM disk: seconds in its summary on one H200 and on two (2026-11-22)."""
 
     name: str
     scoring: Scoring
@@ -110,18 +113,18 @@ LONG = [
 
 @dataclass(frozen=True)
 class Fit:
-    """Seconds until the first GPU takes a tile, and of each tile beside its cells."""
+    """Seconds until the first GPU takes a tile, and the overhead of each tile in seconds."""
 
     start: float
     tile: float
 
     def gpus(self, rate: float, count: int) -> list[Gpu]:
-        """Of one machine."""
+        """The GPUs of one machine."""
         return [Gpu(rate, self.tile, self.start + k * CONTEXT) for k in range(count)]
 
 
 def stand_in(records: int, length: int) -> SequenceSet:
-    """Records of one length, without their letters: nothing but their number is looked at."""
+    """Records of one length, without letters: only their number and length are used."""
     letters = records * length
     codes = np.broadcast_to(np.uint8(0), (letters,))
     counts = np.zeros(256, dtype=np.int64)
@@ -136,7 +139,7 @@ def task_of(scoring: Scoring, records: int, length: int) -> Task:
 
 
 def prepared_for(task: Task, gpus: int, memory: int) -> CudaPreparedTask:
-    """By the CUDA engine, which asks a device for its size and architecture alone."""
+    """The task as the CUDA engine prepares it; the engine only asks a device for its size and architecture."""
     device: Any = SimpleNamespace(name="NVIDIA H200", arch="sm_90a", hardware=H200)
     prepared = CudaEngine([device] * gpus).prepare(task, Budget.from_total(memory))
     assert isinstance(prepared, CudaPreparedTask)
@@ -149,7 +152,7 @@ def timed_plan(job: Timed, gpus: int) -> Excerpt:
 
 
 def fitted(jobs: Sequence[Timed]) -> Fit:
-    """To the times of one GPU, by least squares; neither below 0."""
+    """Fit to the times of one GPU by least squares; neither value is below 0."""
     plans = [timed_plan(job, 1) for job in jobs]
     ideal = [pool_seconds(plan, Fit(0.0, 0.0).gpus(job.scoring.rate, 1), NPY) for plan, job in zip(plans, jobs, strict=True)]
     more = np.array([job.one for job in jobs]) - ideal
@@ -179,7 +182,7 @@ class Prediction:
     fit: Fit
 
     def machine(self, gpus: int) -> Iterator[tuple[bool, float]]:
-        """(whether results are small, seconds) of one machine with all of them."""
+        """(whether results are small, seconds) of one machine with all GPUs."""
         part = excerpt(plan_task(prepared_for(self.task, gpus, self.memory), Pairing.ABOVE), gpus)
         for small in SMALL:
             yield small, pool_seconds(part, self.fit.gpus(self.scoring.rate, gpus), FREE if small else TSV)
@@ -196,26 +199,26 @@ class Prediction:
             seconds = node_seconds(task, node.limits, inside, FREE if small else Sink(TSV.gather + PACK))
             sink = FREE if small else replace(TSV, gather=TSV.gather + UNPACK)
             for name, rate in NETWORKS.items():
-                # Dask's workers fetch the task from each other: twice as many have it after each time that it takes.
+                # Dask's workers fetch the task from each other, so the number of those that have it doubles in each round.
                 sent, ready = task.queries.nbytes / rate, task.queries.nbytes / CHECK + self.fit.start + (gpus - 1) * CONTEXT + upload
                 fleet = [Node(seconds, math.ceil(math.log2(k + 2)) * sent + ready, upload) for k in range(nodes)]
                 yield small, name, fleet_seconds(part, fleet, Link(JOURNEY, rate, 0.0 if small else PAIR_BYTES, CALL), sink)
 
 
 SMALL, TITLES = (True, False), ("few results", "all scores to TSV")
-"""Only what few pairs have travels and is written; or every score travels, and is a row of a TSV."""
+"""Results are small if only those of few pairs are sent and written; otherwise every score is sent and written to a TSV."""
 
 ONE_MACHINE = "one machine"
 
 NODES = {1: "machines of 1 GPU, ", 8: "machines of 8 GPUs, "}
-"""By GPUs; a network follows."""
+"""Name of an arrangement by the GPUs of a machine; the name of a network follows."""
 
 Curves = dict[str, dict[int, float]]
 """Seconds by arrangement and GPUs."""
 
 
 def curves(prediction: Prediction) -> dict[bool, Curves]:
-    """By whether results are small."""
+    """Curves by whether results are small."""
     names = [ONE_MACHINE, *(f"{start}{network}" for start in NODES.values() for network in NETWORKS)]
     found: dict[bool, Curves] = {small: {name: {} for name in names} for small in SMALL}
     for gpus in GPUS:

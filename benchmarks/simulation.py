@@ -1,10 +1,8 @@
-"""Runs of the planner and of the rules by which workers get tiles, on a clock that is counted. Pure: no threads, no devices, no files.
+"""Simulates runs on several GPUs and machines: the real planner and load balancing on a simulated clock. No threads, devices or files.
 
-What is real: plans, tiles that shrink near the end, who gets which tile (core/execution/tile_queue.py, core/execution/load_balancing.py),
-how a node cuts what it is
-sent (core/execution/retiling.py), limits of engines and of a cluster. What is simulated: the time that each step takes. Steps that a
-worker or the
-coordinator does one after the other take their time one after the other; nothing else waits for anything.
+Real: plans, tiles that shrink near the end, which worker gets which tile (core/execution/tile_queue.py, core/execution/load_balancing.py),
+how a node splits a tile that it is sent (core/execution/retiling.py), limits of engines and of a cluster. Simulated: the time of each step.
+A worker does its steps one after the other, and so does the coordinator; nothing else waits for anything.
 """
 
 from __future__ import annotations
@@ -23,20 +21,25 @@ from gpualign.core.execution.tile_queue import LoadBalancing, TileQueue
 from gpualign.core.planning.tile_plan import MAX_TILES_PER_WORKER, Plan, Tile, TileLimits
 
 IN_FLIGHT = 2
-"""Batches that a GPU's thread has submitted at most (gpu/alignment/worker.py); one more is laid out meanwhile."""
+"""Most batches that a GPU's thread has submitted (gpu/alignment/worker.py); one more is laid out meanwhile."""
 
 WAITING = 2
 """Results for each GPU that may wait for the coordinator (gpu/alignment/engine.py)."""
 
 _PIECES = 4  # of an excerpt, before its end
-_TILES_A_WORKER = 16  # of each
-_BANDS = 4  # of that, at least
-_ENDS = 3  # the end of an excerpt is so many times what is left when tiles begin to shrink
+_TILES_A_WORKER = 16  # at least, of each piece
+_BANDS = 4  # at least, of each piece
+_ENDS = 3  # length of an excerpt's end, in multiples of the cells that remain when tiles begin to shrink
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """ready: seconds until it takes a tile; rate: cells a second; tile_seconds: that it does not compute, for each tile."""
+    """A GPU.
+
+    rate: cells a second
+    tile_seconds: seconds for each tile in which it does not compute
+    ready: seconds until it takes its first tile
+    """
 
     rate: float
     tile_seconds: float = 0.0
@@ -45,8 +48,11 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Sink:
-    """What the coordinator does, one after the other. gather: seconds a pair of putting a tile into its band; write: seconds a wanted pair
-    of a band that is complete, as are all before it."""
+    """Times of the coordinator.
+
+    gather: seconds a pair for copying a tile into its band
+    write: seconds a requested pair for writing a band, once it and all bands before it are complete
+    """
 
     gather: float = 0.0
     write: float = 0.0
@@ -54,8 +60,12 @@ class Sink:
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of a cluster. seconds: that it takes for a tile; ready: until it has the task and its GPUs; again: seconds more for a tile
-    that has not come before the one before is done."""
+    """A machine of a cluster.
+
+    seconds: returns the seconds that it takes for a tile
+    ready: seconds until it has the task and its GPUs are started
+    again: additional seconds for a tile that arrives after the previous one is done
+    """
 
     seconds: Callable[[Tile], float] = field(repr=False)
     ready: float = 0.0
@@ -64,8 +74,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Link:
-    """Between the coordinator and all nodes. seconds: of a message on its way; rate: bytes a second of all results together;
-    pair_bytes: of a result; call_seconds: of the coordinator for each call, beside what a sink takes."""
+    """The network between the coordinator and all nodes.
+
+    seconds: latency of a message
+    rate: bytes a second of all results together
+    pair_bytes: bytes of the result of a pair
+    call_seconds: seconds of the coordinator for each call, in addition to the sink's
+    """
 
     seconds: float = 0.0
     rate: float = float("inf")
@@ -79,8 +94,11 @@ AT_ONCE = Link()
 
 @dataclass(frozen=True)
 class Gap:
-    """Bands of a plan that an excerpt leaves out. first, before: the bands [first, before) of the excerpt stand in one piece before it;
-    cells: that are left out."""
+    """Bands of a plan that an excerpt leaves out.
+
+    first, before: the piece of the excerpt before the gap has its bands [first, before)
+    cells: cells that are left out
+    """
 
     first: int
     before: int
@@ -89,7 +107,11 @@ class Gap:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Pieces of a plan as tiles, bands numbered without a gap, and what is left out between them. pairs_a_cell: of the plan."""
+    """Pieces of a plan, and what is left out between them.
+
+    tiles: their bands are numbered without a gap
+    pairs_a_cell: pairs of the plan divided by its cells
+    """
 
     tiles: Sequence[Tile] = field(repr=False)
     gaps: Sequence[Gap]
@@ -97,13 +119,13 @@ class Excerpt:
 
 
 def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
-    """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
-    of a plan that has not much more than that. Bands of the plan are of whole queries."""
+    """Some pieces of a plan for `workers` workers, each long enough for a steady rate, and all of its end, where tiles shrink; a plan that
+    is not much longer is taken whole. Bands of the plan must cover whole queries."""
     share = MAX_TILES_PER_WORKER * max(plan.limits.worker_count, workers) * plan.limits.tile_cells
     left = plan.row_cells[plan.start : plan.query_stop][::-1].cumsum()[::-1]  # cells of this query and all later ones
 
     def start_of(cells: float) -> int:
-        """Of the last band before which no fewer cells are left."""
+        """First query of the last band at whose start more than `cells` cells remain."""
         return plan.start + max(0, int((left > cells).sum()) - 1) // plan.band_rows * plan.band_rows
 
     last = start_of(_ENDS * share)
@@ -139,7 +161,7 @@ def whole(plan: Plan) -> Excerpt:
 
 
 class _Bands:
-    """The coordinator's part: tiles to bands in order to the sink, and when each band was written."""
+    """The coordinator: gathers tiles into bands, writes bands in order, and records when each was written."""
 
     def __init__(self, part: Excerpt, sink: Sink) -> None:
         self._sink = sink
@@ -152,7 +174,7 @@ class _Bands:
         """(when, cells of it) of each band."""
 
     def seconds(self, tile: Tile, now: float) -> float:
-        """Of taking a tile, from `now` on, and writing what is complete then."""
+        """Seconds of taking a tile at `now`, and of writing the bands that are complete then."""
         rows, targets = tile.shape
         taken = self._sink.gather * rows * targets
         band = tile.band.index
@@ -168,8 +190,8 @@ class _Bands:
 
 
 def _total(part: Excerpt, bands: _Bands, end: float) -> float:
-    """Seconds of the whole plan: what is left out takes as long a cell as the later halves of the pieces around it, or of the piece before
-    the end."""
+    """Seconds of the whole plan. A gap is assumed to take as long per cell as the later halves of the pieces around it; the last gap, as
+    that of the piece before it."""
     paces = []
     for gap in part.gaps:
         middle = (gap.first + gap.before) // 2
@@ -192,7 +214,7 @@ class _GpuThread:
 
 
 class _Pool:
-    """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue
+    """GPUs of one machine, whose threads pull tiles, and the coordinator, which takes results from a queue
     (core/execution/worker_pool.py)."""
 
     def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, load_balancing: LoadBalancing | None) -> None:
@@ -208,7 +230,7 @@ class _Pool:
         self.bands = _Bands(part, sink)
 
     def run(self) -> float:
-        """When all is written."""
+        """Time at which everything is written."""
         now = 0.0
         for number, thread in enumerate(self._threads):
             self._at(thread.gpu.ready, number)
@@ -245,7 +267,7 @@ class _Pool:
         self._at(thread.free, number)
 
     def _deliver(self, number: int, now: float) -> None:
-        """Hand on what is computed, as far as there is room."""
+        """Pass computed tiles to the coordinator, as long as its queue has room."""
         thread = self._threads[number]
         while thread.done:
             if len(self._waiting) == self._room:
@@ -260,7 +282,7 @@ class _Pool:
             if thread.laid_out is not None:
                 following, thread.laid_out = thread.laid_out, None
                 self._submit(number, following, now)
-            # Who was refused a tile asks again when another has delivered one.
+            # A worker that was refused a tile asks again when another one has delivered.
             for other in [number] if self._lone else range(len(self._threads)):
                 if self._threads[other].gpu.ready <= now:
                     self._pull(other, now)
@@ -283,8 +305,7 @@ def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, load_bal
 
 class _Fleet:
     """Nodes, and the coordinator, which sends calls and takes answers one after the other (core/execution/remote/coordinator.py). A call
-    goes to the node
-    with the fewest; a node answers its calls in turn."""
+    goes to the node with the fewest open calls; a node answers its calls in order."""
 
     def __init__(self, part: Excerpt, nodes: Sequence[Node], link: Link, sink: Sink) -> None:
         self._tiles = iter(part.tiles)
@@ -300,7 +321,7 @@ class _Fleet:
         self.bands = _Bands(part, sink)
 
     def run(self) -> float:
-        """When all is written."""
+        """Time at which everything is written."""
         now = self._send(0.0)
         while self._computed or self._answers:
             self._carry(now)
@@ -334,7 +355,7 @@ class _Fleet:
         return now
 
     def _carry(self, now: float) -> None:
-        """What has been computed by now goes over the link, in the order in which it was done."""
+        """Send the results computed by now over the link, in the order of computation."""
         while self._computed and self._computed[0][0] <= now:
             self._carry_one()
 
@@ -353,9 +374,8 @@ def fleet_seconds(part: Excerpt, nodes: Sequence[Node], link: Link = AT_ONCE, si
 
 
 def node_seconds(task: Task, limits: TileLimits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
-    """How long a node takes for a tile of many that it is sent (core/execution/remote/task_server.py): it cuts it to the size that its
-    engine's `limits`
-    ask for, its GPUs go on with the next one's, and what it does with results (`Sink.gather`) goes on beside that."""
+    """Seconds of a node for one of many tiles that it is sent (core/execution/remote/task_server.py). The node splits the tile by the
+    `limits` of its engine; its GPUs continue with the next tile at once, and gathering results (`Sink.gather`) overlaps with computing."""
     known: dict[tuple[int, int, int], float] = {}
 
     def seconds(tile: Tile) -> float:

@@ -1,4 +1,4 @@
-"""Which workers may take more work, on a clock that is counted: nobody waits for a slow one."""
+"""Which workers may take more work, on a simulated clock: nobody waits for a slow one."""
 
 import heapq
 from itertools import chain

@@ -1,4 +1,4 @@
-"""The simulator of benchmarks/: the planner and the dispatcher on a clock that is counted."""
+"""The simulator of benchmarks/: the planner and load balancing on a simulated clock."""
 
 import math
 from dataclasses import replace
