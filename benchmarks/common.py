@@ -8,6 +8,7 @@ import itertools
 import platform
 import resource
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -38,6 +39,22 @@ if TYPE_CHECKING:
 BUDGET = Budget.from_total(2 << 30)
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 """The command in the environment of the Python that runs the script."""
+
+DEBIAN_PACKAGES = {
+    "blastp": "ncbi-blast+",
+    "blastx": "ncbi-blast+",
+    "diamond": "diamond-aligner",
+    "plink2": "plink2",
+    "ssearch36": "fasta3",
+}
+
+
+def require(*programs: str) -> None:
+    """End the script if a program is not installed, and name Debian's package that has it."""
+    for program in programs:
+        if shutil.which(program) is None:
+            package = DEBIAN_PACKAGES.get(Path(program).name)
+            raise SystemExit(f"{program} is not installed" + (f"; Debian's package {package} has it" if package else ""))
 
 
 def read_raw(path: str) -> RawRecords:

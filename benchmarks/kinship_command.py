@@ -12,14 +12,13 @@ BLAS, which is to be OpenBLAS (Debian: libopenblas0-pthread): with the reference
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, make_parser, median_usage, table, write_fileset
+from common import finish, machine, make_parser, median_usage, require, table, write_fileset
 
 LEAST = 0.0884  # up to the second degree
 TITLES = {"king": "Kinship by KING-robust, whole commands", "grm": "Genomic relationships, whole commands"}
@@ -75,10 +74,8 @@ def main() -> None:
     parser.add_argument("--plink2", default="plink2")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    plink2 = shutil.which(options.plink2)
-    if plink2 is None:
-        raise SystemExit(f"{options.plink2} is not there; Debian's package plink2 has it")
-    version = subprocess.run([plink2, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    require(options.plink2)
+    version = subprocess.run([options.plink2, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     rows, said = [], []
     for size in options.sizes:
         samples, sites = map(int, size.split("x"))
@@ -86,7 +83,7 @@ def main() -> None:
             folder = Path(name)
             write_people(folder / "x.bed", samples, sites)
             for threads in (1, 2):
-                for what, commands in works(plink2, options.metric, threads).items():
+                for what, commands in works(options.plink2, options.metric, threads).items():
                     found = median_usage(commands, folder, options.runs)
                     (ours, our_work, _), (theirs, their_work, _) = found["ours"], found["theirs"]
                     numbers = (ours, theirs, theirs / ours, our_work, their_work, their_work / our_work)

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, make_parser, table
+from common import finish, machine, make_parser, require, table
 from sw_evalues import records, spread, write
 from sw_sensitivity import make_decoys, searches
 
@@ -24,6 +24,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--decoys", type=int, default=4000)
     arguments = parser.parse_args()
+    require("blastp", "ssearch36")
     queries = spread(records(arguments.query), arguments.queries)
     text = f"# Chance hits\n\n{machine()}; {len(queries)} real proteins as queries.\n\n"
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import children_seconds, finish, machine, make_parser, table
+from common import children_seconds, finish, machine, make_parser, require, table
 from sw_evalues import blastp, ours, records, run, spread, write
 
 EXACT_EVALUE = 1e-170
@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--proteins", type=int, default=5000)
     arguments = parser.parse_args()
+    require("blastp")
     queries = spread(records(arguments.query), arguments.queries)
     database = spread(records(arguments.database), arguments.proteins)
     text = f"# Scores adjusted to compositions\n\n{machine()}; {len(queries)} proteins against {len(database):,}.\n\n"

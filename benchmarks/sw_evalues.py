@@ -18,7 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-from common import finish, machine, make_parser, read_raw, table
+from common import finish, machine, make_parser, read_raw, require, table
 
 RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-100))
 LIMITS = (0.1, 1.0, 10.0)
@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--reversed", type=int, default=4000, help="proteins of the database that are reversed")
     arguments = parser.parse_args()
+    require("blastp", "ssearch36")
     some, database = spread(records(arguments.query), arguments.queries), records(arguments.database)
     rng = np.random.default_rng(1)
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import finish, machine, make_parser
+from common import finish, machine, make_parser, require
 from sw_evalues import records, write
 from sw_translated import beside
 
@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--diamond", default="diamond")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
+    require("blastp", given.diamond)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         proteins = records(given.database)

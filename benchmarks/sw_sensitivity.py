@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, make_parser, table
+from common import finish, machine, make_parser, require, table
 from sw_composition import MASKS
 from sw_evalues import Hits, blastp, ours, records, spread, ssearch36, write
 
@@ -66,6 +66,7 @@ def main() -> None:
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=200)
     arguments = parser.parse_args()
+    require("blastp", "ssearch36")
     queries, database = spread(records(arguments.query), arguments.queries), records(arguments.database)
     text = f"# Real hits above decoys\n\n{machine()}; {len(queries)} real proteins as queries.\n\n"
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import reverse_complement
-from common import children_seconds, finish, machine, make_parser, table
+from common import children_seconds, finish, machine, make_parser, require, table
 from sw_evalues import records, spread, write
 
 EVALUE = "1e-3"
@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
+    require("blastx")
     rng = np.random.default_rng(1)
     database = records(arguments.database)
     some, part = spread(records(arguments.query), arguments.queries), spread(database, arguments.genes)
