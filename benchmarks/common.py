@@ -279,11 +279,15 @@ def median_usage(commands: Mapping[str, Sequence[object]], folder: Path, runs: i
     return {name: tuple(statistics.median(values) for values in zip(*of_runs, strict=True)) for name, of_runs in found.items()}
 
 
-def seconds(command: Sequence[object], folder: Path | None = None) -> float:
-    """Seconds of a command from start to end; what it prints is thrown away."""
+def seconds(command: Sequence[object]) -> float:
+    """Seconds of a command from start to end. If it fails, the script ends with the end of its standard error."""
+    words = [str(word) for word in command]
     start = time.perf_counter()
-    subprocess.run([str(word) for word in command], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    took = time.perf_counter() - start
+    if done.returncode:
+        raise SystemExit(f"{shlex.join(words)} failed: {done.stderr[-500:].decode(errors='replace')}")
+    return took
 
 
 def children_seconds() -> float:
