@@ -89,7 +89,7 @@ def run_edlib(texts):  # noqa: ANN001, ANN201
     return lambda: [edlib.align(a, b, mode="NW", task="distance")["editDistance"] for a, b in itertools.combinations(texts, 2)]
 
 
-def compare(name, scoring, sequences, texts, engine, peers, runs):  # noqa: ANN001, ANN201
+def compare(name, scoring, sequences, engine, peers, runs):  # noqa: ANN001, ANN201
     """Rows: gpualign on SMALL and LARGE records, each peer on SMALL; ratios of gpualign on LARGE, and on SMALL, to the peer."""
     small, large = head(sequences, SMALL), head(sequences, LARGE)
     matrix, _, _ = all_pairs(small, scoring, engine)
@@ -183,15 +183,15 @@ def main() -> None:
             "parasail nw_scan_16": (run_parasail(parasail.nw_scan_16, texts, scoring), False),
             "StringZilla": (run_stringzilla(texts, scoring, capabilities), True),
         }
-        rows += compare(name, scoring, sequences, texts, engine, peers, arguments.runs)
+        rows += compare(name, scoring, sequences, engine, peers, arguments.runs)
     peers = {
         "parasail nw_scan_16": (run_parasail(parasail.nw_scan_16, texts, affine), False),
         "pyopal": (run_pyopal(texts, affine), False),
         "StringZilla": (run_stringzilla(texts, affine, capabilities), True),
     }
-    rows += compare("affine NUC.4.4 10/1", affine, sequences, texts, engine, peers, arguments.runs)
+    rows += compare("affine NUC.4.4 10/1", affine, sequences, engine, peers, arguments.runs)
     peers = {"edlib": (run_edlib(texts), False), "StringZilla": (run_stringzilla_edit(texts, capabilities), True)}
-    rows += compare("edit distance", edit, sequences, texts, engine, peers, arguments.runs)
+    rows += compare("edit distance", edit, sequences, engine, peers, arguments.runs)
 
     every = []
     for one in instruction_sets():

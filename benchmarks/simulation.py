@@ -169,7 +169,6 @@ class _Bands:
         self._missing: dict[int, int] = {}
         self._cells: dict[int, int] = {}
         self._following = 0
-        self._told = 0
         self.written: list[tuple[float, int]] = []
         """(when, cells of it) of each band."""
 
