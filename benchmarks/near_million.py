@@ -9,7 +9,6 @@ With --folder the sets are kept there and used again. --only runs the commands w
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -21,10 +20,9 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from pathlib import Path
 
-from common import finish, machine, table
+from common import GPUALIGN, finish, machine, make_parser, table
 from near_sets import families, genes
 
-GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 _GENES_OF_A_SEED = 1_000_000
 _ALIKE = ("--min-identity", "0.97", "--min-coverage", "0.8")
 _GENE_COMMANDS = {
@@ -84,7 +82,7 @@ def timed(words: list[str], limit: float) -> tuple[float, float, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("gene_founders")
     parser.add_argument("protein_founders")
     parser.add_argument("--folder", type=Path)
@@ -93,7 +91,6 @@ def main() -> None:
     parser.add_argument("--only", default="", help="run the commands whose names contain this text")
     parser.add_argument("--limit", type=float, default=240, help="seconds after which a command is stopped")
     parser.add_argument("--make-only", action="store_true", help="only make the sets in --folder")
-    parser.add_argument("--output")
     options = parser.parse_args()
     sets = [("genes", count) for count in options.genes] + [("proteins", count) for count in options.proteins]
     rows = []

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, make_parser, require, table
 
 FREQUENCIES = np.array([825, 545, 406, 545, 137, 393, 675, 707, 227, 596, 966, 584, 242, 386, 470, 656, 534, 108, 292, 687], dtype=float)
 """Of amino acids in proteins, in the order of `LETTERS`."""
@@ -181,7 +181,7 @@ def measure(folder: Path, sets: Path, letters: float, options: argparse.Namespac
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--letters", nargs="+", type=float, default=[1e8, 5e8])
     parser.add_argument("--queries", nargs="+", type=int, default=[1, 8])
     parser.add_argument("--query-file", type=Path, help="take the queries from this FASTA file (default: from the database)")
@@ -189,8 +189,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--no-peer", action="store_true")
-    parser.add_argument("--output")
     options = parser.parse_args()
+    if not options.no_peer:
+        require("ssearch36")
     with tempfile.TemporaryDirectory() as folder:
         sets = options.folder or Path(folder)
         sets.mkdir(parents=True, exist_ok=True)
