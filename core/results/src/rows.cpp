@@ -403,27 +403,40 @@ NB_MODULE(_rows, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Formats blocks of results as rows of text.";
   nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, as a source of text columns.")
-      .def("__init__",
-           [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
-              size_t first_target, const std::string& letters, std::vector<Text> pieces, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
-              Array<int32_t, 3> statistics, Numbers query_records, Numbers target_records) {
-             if (query_records.size() != target_records.size() || (query_records.size() && query_records.size() != starts.shape(1)))
-               throw nb::value_error("a list of pairs has a query and a target for each");
-             if (pieces.empty()) throw nb::value_error("paths stand in one piece at least");
-             new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target,  letters,
-                                   pieces,      starts,        sizes,       statistics,   query_records,  target_records};
-           })
+      .def(
+          "__init__",
+          [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
+             size_t first_target, const std::string& letters, std::vector<Text> pieces, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
+             Array<int32_t, 3> statistics, Numbers query_records, Numbers target_records) {
+            if (query_records.size() != target_records.size() || (query_records.size() && query_records.size() != starts.shape(1)))
+              throw nb::value_error("a list of pairs has a query and a target for each");
+            if (pieces.empty()) throw nb::value_error("paths stand in one piece at least");
+            new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target,  letters,
+                                  pieces,      starts,        sizes,       statistics,   query_records,  target_records};
+          },
+          nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("first_query"), nb::arg("target_codes"), nb::arg("target_offsets"),
+          nb::arg("first_target"), nb::arg("letters"), nb::arg("pieces"), nb::arg("starts"), nb::arg("sizes"), nb::arg("statistics"),
+          nb::arg("query_records"), nb::arg("target_records"))
       .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "Return the text of one pair.");
   nb::class_<Column>(m, "Column", "The source of the cells of a column of the table.")
-      .def_static("constant", [](const std::string& text) { return Column{Axis::kConstant, text, {}}; })
-      .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; })
-      .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; })
+      .def_static(
+          "constant", [](const std::string& text) { return Column{Axis::kConstant, text, {}}; }, nb::arg("text"))
+      .def_static(
+          "query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; }, nb::arg("text"),
+          nb::arg("offsets"))
+      .def_static(
+          "target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; }, nb::arg("text"),
+          nb::arg("offsets"))
       .def_static("listed_text", &listed_column, nb::arg("text"), nb::arg("offsets"), nb::arg("records"),
                   "Return a column along the targets: target i has the string records[i].")
-      .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; })
-      .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; })
-      .def_static("pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; })
-      .def_static("pair_numbers", [](Array<int64_t, 2> values) { return Column{Axis::kPair, values, {}}; })
+      .def_static(
+          "query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; }, nb::arg("values"))
+      .def_static(
+          "target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; }, nb::arg("values"))
+      .def_static(
+          "pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; }, nb::arg("values"))
+      .def_static(
+          "pair_numbers", [](Array<int64_t, 2> values) { return Column{Axis::kPair, values, {}}; }, nb::arg("values"))
       .def_static(
           "pair_ratio",
           [](Array<int64_t, 2> num, Array<int64_t, 2> den, int factor, int decimals) {

@@ -40,7 +40,7 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
-    throw nb::value_error("scores must have one row a query and one column a target");
+    throw nb::value_error("scores must have a row for each query and a column for each target");
   const Tile<Score> tile{query_ids.data(),       static_cast<int64_t>(query_ids.shape(0)),
                          target_ids.data(),      static_cast<int64_t>(target_ids.shape(0)),
                          pairing_named(pairing), scores.data()};
@@ -57,9 +57,9 @@ bool score_local(const std::string& instruction_set, Codes query_codes, Numbers 
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   const auto [queries, targets] = checked_sets(query_codes, query_offsets, query_ids, target_codes, target_offsets, target_ids);
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
-    throw nb::value_error("scores must have one row a query and one column a target");
+    throw nb::value_error("scores must have a row for each query and a column for each target");
   if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0)))
-    throw nb::value_error("the history is of another set of queries");
+    throw nb::value_error("the history belongs to another set of queries");
   const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)),
                          target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
                          Pairing::kAll,     scores.data()};
@@ -233,10 +233,18 @@ NB_MODULE(_kernels, m) {
         return out;
       },
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
-  m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
-  m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
-  m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of all pairs of a tile; False if cancelled.");
-  m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of all pairs of a tile; False if cancelled.");
+  m.def("score_tile_32", &score<int32_t>, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"),
+        nb::arg("recipes"), nb::arg("scores"), nb::arg("cancel"), "Fill int32 scores of a tile; False if cancelled.");
+  m.def("score_tile_64", &score<int64_t>, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"),
+        nb::arg("recipes"), nb::arg("scores"), nb::arg("cancel"), "Fill int64 scores of a tile; False if cancelled.");
+  m.def("score_local_tile_32", &score_local<int32_t>, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("recipe"),
+        nb::arg("history"), nb::arg("scores"), nb::arg("cancel"), "Fill int32 local scores of all pairs of a tile; False if cancelled.");
+  m.def("score_local_tile_64", &score_local<int64_t>, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"),
+        nb::arg("query_ids"), nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("recipe"),
+        nb::arg("history"), nb::arg("scores"), nb::arg("cancel"), "Fill int64 local scores of all pairs of a tile; False if cancelled.");
   bind_local_hits(m);
   m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"),
@@ -258,6 +266,7 @@ NB_MODULE(_kernels, m) {
         const auto [block, pair] = path_bytes(kernels_named<Kernels>(instruction_set), recipe, rows, columns);
         return std::make_tuple(block, pair);
       },
+      nb::arg("instruction_set"), nb::arg("recipe"), nb::arg("rows"), nb::arg("columns"),
       "Return the scratch memory for tracing up to these lengths: of a block of lanes, and the minimum of a single pair "
       "(bytes).");
   m.attr("MAX_MATCH_STEPS") = kMaxMatchSteps;
