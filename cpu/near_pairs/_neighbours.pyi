@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 import gpualign.cpu.alignment._kernels
 
 
-MOST_DELETIONS: int = 3
+MAX_DELETIONS: int = 3
 
-def entries(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> int:
+def max_neighbours(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int) -> int:
     """
-    Return an upper bound of the entries of an index of strings of these lengths: for each the sum of binomial(length, x), x = 0 .. k. Strings with runs of equal letters have fewer. Raises ValueError if the bound exceeds 2^62.
+    Return an upper bound of the deletion neighbours of strings of these lengths: for each the sum of binomial(length, x), x = 0 .. k. Strings with runs of equal letters have fewer. Raises ValueError if the bound exceeds 2^62.
     """
 
 class Candidates:
@@ -22,7 +22,7 @@ class Candidates:
 
     @property
     def overflow(self) -> bool:
-        """There are more than `most` pairs; the arrays are empty."""
+        """There are more than `max_pairs` pairs; the arrays are empty."""
 
     @property
     def queries(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
@@ -38,19 +38,19 @@ class Candidates:
 
 class Neighbourhoods:
     """
-    The deletion neighbourhoods of one set of strings, or of queries and targets: the strings that result from deleting at most k letters of each string, and the records that share them. Building takes 8 bytes per entry (`entries`) of both sets; afterwards 8 bytes remain for each entry shared by several records, about one in ten, and a copy of the strings.
+    The deletion neighbourhoods of one set of strings, or of queries and targets: the strings that result from deleting at most k letters of each string, and the records that share them. Building takes 8 bytes per deletion neighbour (`max_neighbours`) of both sets; afterwards 8 bytes remain for each one shared by several records, about one in ten, and a copy of the strings.
     """
 
     def __init__(self, codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], k: int, threads: int, cancel: gpualign.cpu.alignment._kernels.Cancel | None = None, target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None:
         """
-        Records are codes[offsets[i] : offsets[i + 1]], 0 <= k <= MOST_DELETIONS. They are both queries and targets unless separate targets are given. If cancelled, the index is empty and `candidates` returns None. Raises MemoryError if the entries do not fit.
+        Records are codes[offsets[i] : offsets[i + 1]], 0 <= k <= MAX_DELETIONS. They are both queries and targets unless separate targets are given. If cancelled, the index is empty and `candidates` returns None. Raises MemoryError if the entries do not fit.
         """
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held after building."""
 
-    def candidates(self, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int, cancel: gpualign.cpu.alignment._kernels.Cancel, threads: int | None = None) -> Candidates | None:
+    def candidates(self, query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], firsts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_pairs: int, cancel: gpualign.cpu.alignment._kernels.Cancel, threads: int | None = None) -> Candidates | None:
         """
         Return every pair of a query i of `query_ids` and a target j >= its entry in `firsts` within k edits, including i = j. None if cancelled. threads: by default those used for building. Several threads may call it. Memory: 25 bytes per pair.
         """

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.cpu.alignment._kernels import Cancel
-from gpualign.cpu.near_pairs._neighbours import MOST_DELETIONS, Neighbourhoods, entries
+from gpualign.cpu.near_pairs._neighbours import MAX_DELETIONS, Neighbourhoods, max_neighbours
 
 MANY = 1 << 40
 
@@ -65,7 +65,7 @@ strings = st.sampled_from([1, 2, 4, 20]).flatmap(
 )
 
 
-@given(strings, strings, st.integers(0, MOST_DELETIONS), st.integers(1, 3))
+@given(strings, strings, st.integers(0, MAX_DELETIONS), st.integers(1, 3))
 @example([], [], 2, 1)
 @example([b"\0\1\0\1\0\1", b"\1\0\1\0\1\0", b"", b"\0"], [b"\0\0\1\1"], 2, 2)
 def test_small_sets(queries, targets, k, threads):
@@ -78,7 +78,7 @@ def test_small_sets(queries, targets, k, threads):
         assert found(both, ids, firsts) == expected(queries, targets, ids, firsts, k)
 
 
-@pytest.mark.parametrize("k", range(MOST_DELETIONS + 1))
+@pytest.mark.parametrize("k", range(MAX_DELETIONS + 1))
 @pytest.mark.parametrize(("letters", "count"), [(1, 60), (2, 150), (4, 150), (20, 200)])
 def test_near_strings(rng, letters, count, k):
     strings = near_strings(rng, count, letters, 40 if k < 3 else 20)
@@ -146,25 +146,25 @@ def test_cancelled(rng):
     assert Neighbourhoods(*packed(strings), 2, 2, cancel).candidates(ids, ids, MANY, Cancel()) is None
 
 
-def test_numbers_of_entries():
-    assert entries(np.array([15]), 2) == 1 + 15 + 105
-    assert entries(np.array([15, 1, 0]), 3) == 1 + 15 + 105 + 455 + 2 + 1
+def test_numbers_of_deletion_neighbours():
+    assert max_neighbours(np.array([15]), 2) == 1 + 15 + 105
+    assert max_neighbours(np.array([15, 1, 0]), 3) == 1 + 15 + 105 + 455 + 2 + 1
     with pytest.raises(ValueError, match="2\\^62"):
-        entries(np.array([1 << 40]), 3)
+        max_neighbours(np.array([1 << 40]), 3)
 
 
 def test_memory(rng):
     strings = near_strings(rng, 2000, 20, 16)
     codes, offsets = packed(strings)
     index = Neighbourhoods(codes, offsets, 2, 1)
-    assert codes.nbytes + offsets.nbytes < index.nbytes < codes.nbytes + 2 * offsets.nbytes + 8 * entries(np.diff(offsets), 2)
+    assert codes.nbytes + offsets.nbytes < index.nbytes < codes.nbytes + 2 * offsets.nbytes + 8 * max_neighbours(np.diff(offsets), 2)
 
 
 @pytest.mark.parametrize(
     ("change", "error"),
     [
         ({"k": -1}, ValueError),
-        ({"k": MOST_DELETIONS + 1}, ValueError),
+        ({"k": MAX_DELETIONS + 1}, ValueError),
         ({"threads": 0}, ValueError),
         ({"offsets": np.array([0, 9])}, ValueError),
         ({"offsets": np.array([0, 3, 2])}, ValueError),

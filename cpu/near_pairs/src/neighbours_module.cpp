@@ -38,13 +38,13 @@ Set checked_set(const Codes& codes, const Numbers& offsets) {
   return {{codes.data(), offsets.data()}, records};
 }
 
-int64_t entries(Numbers lengths, int k) {
+int64_t count_neighbours(Numbers lengths, int k) {
   check_deletions(k);
   int64_t sum = 0;
   for (size_t i = 0; i < lengths.shape(0); i++) {
     if (lengths(i) < 0) throw nb::value_error("a length is negative");
     const int64_t more = max_neighbours(lengths(i), k);
-    if (more < 0 || __builtin_add_overflow(sum, more, &sum)) throw nb::value_error("more than 2^62 entries");
+    if (more < 0 || __builtin_add_overflow(sum, more, &sum)) throw nb::value_error("more than 2^62 deletion neighbours");
   }
   return sum;
 }
@@ -86,21 +86,22 @@ NB_MODULE(_neighbours, m) {
   nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Finds near pairs of short strings by deletion neighbourhoods.";
   nb::module_::import_("gpualign.cpu.alignment._kernels");  // has Cancel
-  m.attr("MOST_DELETIONS") = kMaxDeletions;
-  m.def("entries", &entries, nb::arg("lengths"), nb::arg("k"),
-        "Return an upper bound of the entries of an index of strings of these lengths: for each the sum of binomial(length, x), "
+  m.attr("MAX_DELETIONS") = kMaxDeletions;
+  m.def("max_neighbours", &count_neighbours, nb::arg("lengths"), nb::arg("k"),
+        "Return an upper bound of the deletion neighbours of strings of these lengths: for each the sum of binomial(length, x), "
         "x = 0 .. k. Strings with runs of equal letters have fewer. Raises ValueError if the bound exceeds 2^62.");
   nb::class_<Candidates>(m, "Candidates",
                          "Pairs within k edits, sorted by the position of the query in query_ids and by target, each once.")
-      .def_ro("overflow", &Candidates::overflow, "There are more than `most` pairs; the arrays are empty.")
+      .def_ro("overflow", &Candidates::overflow, "There are more than `max_pairs` pairs; the arrays are empty.")
       .def_ro("queries", &Candidates::queries, nb::rv_policy::reference, "int64[pairs] record numbers of the queries in their set.")
       .def_ro("targets", &Candidates::targets, nb::rv_policy::reference, "int64[pairs] record numbers of the targets in theirs.")
       .def_ro("distances", &Candidates::distances, nb::rv_policy::reference, "uint8[pairs] edit distances, 0 .. k.");
   nb::class_<Neighbourhoods>(
       m, "Neighbourhoods",
       "The deletion neighbourhoods of one set of strings, or of queries and targets: the strings that result from deleting at "
-      "most k letters of each string, and the records that share them. Building takes 8 bytes per entry (`entries`) of both "
-      "sets; afterwards 8 bytes remain for each entry shared by several records, about one in ten, and a copy of the strings.")
+      "most k letters of each string, and the records that share them. Building takes 8 bytes per deletion neighbour "
+      "(`max_neighbours`) of both sets; afterwards 8 bytes remain for each one shared by several records, about one in ten, and a copy "
+      "of the strings.")
       .def(
           "__init__",
           [](Neighbourhoods* self, Codes codes, Numbers offsets, int k, int threads, const Cancel* cancel,
@@ -116,11 +117,11 @@ NB_MODULE(_neighbours, m) {
           },
           nb::arg("codes"), nb::arg("offsets"), nb::arg("k"), nb::arg("threads"), nb::arg("cancel") = nb::none(),
           nb::arg("target_codes") = nb::none(), nb::arg("target_offsets") = nb::none(),
-          "Records are codes[offsets[i] : offsets[i + 1]], 0 <= k <= MOST_DELETIONS. They are both queries and targets unless "
+          "Records are codes[offsets[i] : offsets[i + 1]], 0 <= k <= MAX_DELETIONS. They are both queries and targets unless "
           "separate targets are given. If cancelled, the index is empty and `candidates` returns None. Raises MemoryError if the "
           "entries do not fit.")
       .def_prop_ro("nbytes", &Neighbourhoods::bytes, "Bytes of memory held after building.")
-      .def("candidates", &candidates, nb::arg("query_ids"), nb::arg("firsts"), nb::arg("most"), nb::arg("cancel"),
+      .def("candidates", &candidates, nb::arg("query_ids"), nb::arg("firsts"), nb::arg("max_pairs"), nb::arg("cancel"),
            nb::arg("threads") = nb::none(),
            "Return every pair of a query i of `query_ids` and a target j >= its entry in `firsts` within k edits, including i = j. "
            "None if cancelled. threads: by default those used for building. Several threads may call it. Memory: 25 bytes per "
