@@ -13,9 +13,9 @@ class Joining:
 
     def __init__(self, distances: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
-    def join(self, most: int) -> int:
+    def join(self, max_joins: int) -> int:
         """
-        Do at most `most` joins. Returns the number of joins that remain; call it until that is 0.
+        Do at most `max_joins` joins. Returns the number of joins that remain; call it until that is 0.
         """
 
     def parents(self) -> NDArray[numpy.int64]:

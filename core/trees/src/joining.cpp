@@ -29,8 +29,8 @@ NB_MODULE(_joining, m) {
       .def(
           "__init__", [](Joining* self, Square distances) { new (self) Joining(distances.data(), checked(distances)); },
           nb::arg("distances"))
-      .def("join", &Joining::join, nb::arg("most"), nb::call_guard<nb::gil_scoped_release>(),
-           "Do at most `most` joins. Returns the number of joins that remain; call it until that is 0.")
+      .def("join", &Joining::join, nb::arg("max_joins"), nb::call_guard<nb::gil_scoped_release>(),
+           "Do at most `max_joins` joins. Returns the number of joins that remain; call it until that is 0.")
       .def(
           "parents", [](const Joining& self) { return owned_array(std::vector<int64_t>(self.parents()), {self.parents().size()}); },
           "Return int64[2 * count - 2]: the parent of each node, records first; -1 for the root.")

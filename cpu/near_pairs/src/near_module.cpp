@@ -76,7 +76,7 @@ void check_ascending(const Targets& targets, const Numbers& ids) {
 
 // Returns a tile after checking its arguments.
 NearTile checked_tile(const Records& queries, const Records& targets, const Numbers& query_ids, const Numbers& firsts,
-                      const Numbers& target_ids, bool use_counts, int64_t most) {
+                      const Numbers& target_ids, bool use_counts, int64_t max_pairs) {
   check_sets(queries, targets);
   check_ids(query_ids, queries.count(), "queries");
   check_ids(target_ids, targets.count(), "targets");
@@ -88,13 +88,14 @@ NearTile checked_tile(const Records& queries, const Records& targets, const Numb
           target_ids.data(),
           static_cast<int64_t>(target_ids.shape(0)),
           use_counts,
-          most};
+          max_pairs};
 }
 
 std::optional<Found> tile(const std::string& instruction_set, const HeldRecords& queries, const HeldRecords& targets, Numbers query_ids,
-                          Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts, int64_t most, const Cancel& cancel) {
+                          Numbers firsts, Numbers target_ids, const Bound& bound, bool use_counts, int64_t max_pairs,
+                          const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
-  const NearTile request = checked_tile(queries, targets, query_ids, firsts, target_ids, use_counts, most);
+  const NearTile request = checked_tile(queries, targets, query_ids, firsts, target_ids, use_counts, max_pairs);
   NearTileResult result;
   bool done;
   {
@@ -201,7 +202,7 @@ struct HeldColumnTargets : ColumnTargets {
 std::optional<Found> column_tile(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids,
                                  Numbers firsts, const HeldColumnTargets& targets, Costs costs, int weight, int gap_open, int gap_extend,
                                  int trim_start, int trim_end, bool gap_is_free, std::optional<std::tuple<Labels, LabelDistances>> labels,
-                                 int64_t max_distance, int64_t most, const Cancel& cancel) {
+                                 int64_t max_distance, int64_t max_pairs, const Cancel& cancel) {
   const NearKernels& kernels = kernels_named<NearKernels>(instruction_set);
   const Sequences queries = checked_queries(query_codes, query_offsets, query_ids);
   if (firsts.shape(0) != query_ids.shape(0)) throw nb::value_error("a query has one first target");
@@ -235,7 +236,7 @@ std::optional<Found> column_tile(const std::string& instruction_set, Codes query
                         labels ? std::get<1>(*labels).data() : nullptr,
                         static_cast<int64_t>(label_count),
                         max_distance,
-                        most};
+                        max_pairs};
   NearTileResult result;
   bool done;
   {
@@ -309,10 +310,10 @@ NB_MODULE(_near, m) {
       },
       "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
   m.def("near_tile", &tile, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"), nb::arg("firsts"),
-        nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"), nb::arg("most"), nb::arg("cancel"),
+        nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"), nb::arg("max_pairs"), nb::arg("cancel"),
         "Return the pairs of query_ids and target_ids within the bound; None if cancelled. Query query_ids[i] is compared with "
         "targets from record firsts[i] on. target_ids: int64, in ascending order of length. use_counts: compare letter counts. "
-        "If there are more than `most` pairs, overflow is set.");
+        "If there are more than `max_pairs` pairs, overflow is set.");
   m.def("count_survivors", &survivors, nb::arg("instruction_set"), nb::arg("queries"), nb::arg("targets"), nb::arg("query_ids"),
         nb::arg("firsts"), nb::arg("target_ids"), nb::arg("bound"), nb::arg("use_counts"),
         "Return the steps of near_tile (Found.steps) without computing distances.");
@@ -338,14 +339,14 @@ NB_MODULE(_near, m) {
   m.def("column_tile", &column_tile, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
         nb::arg("firsts"), nb::arg("targets"), nb::arg("costs"), nb::arg("weight"), nb::arg("gap_open"), nb::arg("gap_extend"),
         nb::arg("trim_start"), nb::arg("trim_end"), nb::arg("gap_is_free"), nb::arg("labels").none(), nb::arg("max_distance"),
-        nb::arg("most"), nb::arg("cancel"),
+        nb::arg("max_pairs"), nb::arg("cancel"),
         "Return the pairs of query_ids and targets whose distance along columns is at most max_distance, in any order; None if "
         "cancelled. Query query_ids[i] is compared with targets from record firsts[i] on. costs: uint8[32][32], symmetric, at most 64. "
         "distance = weight * (costs of the letters in the same column), and for a difference of k > 0 letters gap_open + (k - 1) * "
         "gap_extend. The gap has a fixed place, and the first trim_start letters and the last trim_end cost nothing. With gap_is_free "
         "(and no trimming), each letter of the shorter record costs the lower of two costs: with the letter as far from the start of "
         "the longer record, and with that as far from its end. labels: None, or (int32 label of each query, int32[labels][labels] "
-        "distances of labels), which are added. If there are more than `most` pairs, overflow is set.");
+        "distances of labels), which are added. If there are more than `max_pairs` pairs, overflow is set.");
   m.def(
       "comparison_order", [](int n) { return n < 0 ? std::vector<int32_t>() : comparison_order(n); }, nb::arg("n"),
       "Return the positions of a string of n letters in the order in which column_tile compares them.");
