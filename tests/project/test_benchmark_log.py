@@ -15,13 +15,29 @@ ID = re.compile(rf"\b[{''.join(LETTERS)}]-\d{{3}}\b")
 
 
 def entries_and_the_rest(page: str) -> tuple[list[str], list[str]]:
-    """Return the ids of a page of the log, and the first lines of its entries without one."""
+    """Return the ids of a page of the log, and the first lines of its entries without one.
+
+    In a table of entries, a row without an id belongs to the row above. A table without a column of ids belongs to the paragraph above,
+    which is an entry, or else each of its rows begins with the ids that it sums up.
+    """
     ids, without = [], []
     blocks = page.strip().split("\n\n")
-    for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
-        if block.startswith("#") or (not block.startswith(("|", "- ")) and following.startswith(("|", "- "))):
+    for before, block, following in zip(["", *blocks], blocks, [*blocks[1:], ""], strict=False):
+        if block.startswith("#"):
             continue
-        starts = block.split("\n")[2:] if block.startswith("|") else re.split(r"\n(?=- )", block)
+        lines = block.split("\n")
+        if block.startswith("| id |"):
+            starts = [line for index, line in enumerate(lines[2:]) if index == 0 or not line.startswith("| | ")]
+        elif block.startswith("| entry |"):
+            without += [line[:80] for line in lines[2:] if not re.match(rf"\| {ID.pattern}(, {ID.pattern})* \|", line)]
+            continue
+        elif block.startswith("|"):
+            without += [] if re.match(rf"{ID.pattern}: ", before) else [lines[0][:80]]
+            continue
+        elif not re.match(ID.pattern, block) and not block.startswith("- ") and following.startswith(("|", "- ")):
+            continue
+        else:
+            starts = re.split(r"\n(?=- )", block)
         for start in starts:
             found = re.match(rf"(?:\| |- )?({ID.pattern})(?: \||:) ", start)
             ids.append(found[1]) if found else without.append(start[:80])
@@ -62,6 +78,11 @@ def test_comments_cite_the_log_by_id():
         ("# Title\n\nNo id\n", ["No id"]),
         ("| id | a |\n|---|---|\n| C-001 | b |\n| no id |", ["| no id |"]),
         ("How.\n\n- C-001: a\n- no id", ["- no id"]),
+        ("| id | a |\n|---|---|\n| C-001 | b |\n| | c |", []),
+        ("| id | a |\n|---|---|\n| | b |\n| C-001 | c |", ["| | b |"]),
+        ("C-001: How.\n\n| a | b |\n|---|---|\n| 1 | 2 |", []),
+        ("How.\n\n| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |"]),
+        ("How.\n\n| entry | a |\n|---|---|\n| C-001, C-002 | 2 |\n| one | 2 |", ["| one | 2 |"]),
     ],
 )
 def test_an_entry_without_an_id_is_found(page, without):
