@@ -180,7 +180,7 @@ def exit_message_and_code() -> tuple[str, int] | None:
     """
     if _State.signal_name is None:
         return None
-    resume_hint = _State.resume_hint or "no output file was written. Run the same command to start again."
+    resume_hint = _State.resume_hint or "no output file was written. Run the same command again."
     return f"{_SIGNAL_VERBS[_State.signal_name]}; {resume_hint}", _EXIT_CODES[_State.signal_name]
 
 

@@ -166,7 +166,7 @@ def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, si
     words = [GPUALIGN, "nw", "-q", "--device", "cpu", "--threads", "2", long_job, "-o", name]
     found, errors = interrupt(words, tmp_path, signum)
     assert found == code
-    assert errors.strip().endswith(f"gpualign: error: {word}; no output file was written. Run the same command to start again.")
+    assert errors.strip().endswith(f"gpualign: error: {word}; no output file was written. Run the same command again.")
     assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
 
 

@@ -96,7 +96,7 @@ sys.exit(main.run())
 """
     done = run_python(code)
     assert done.returncode == 143
-    assert done.stderr.strip() == "gpualign: error: terminated; no output file was written. Run the same command to start again."
+    assert done.stderr.strip() == "gpualign: error: terminated; no output file was written. Run the same command again."
 
 
 INTERRUPTED = """
@@ -200,7 +200,7 @@ os._exit(main.run())
 """
     done = run_python(code)
     assert (done.returncode, done.stdout) == (130, "hangs\n")
-    assert done.stderr.strip() == "gpualign: error: interrupted; no output file was written. Run the same command to start again."
+    assert done.stderr.strip() == "gpualign: error: interrupted; no output file was written. Run the same command again."
 
 
 def test_a_key_that_was_pressed_twice_leaves_nothing(tmp_path):
