@@ -104,6 +104,14 @@ def run() -> int:
         return _report_error(error, stdout)
 
 
+def _is_from_click(error: BaseException) -> bool:
+    """Return whether Click itself raised an error. It reads and writes nothing but standard streams."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("click.")
+
+
 def _report_error(error: BaseException, stdout: object) -> int:
     """Report `error` and return the exit code. stdout: `sys.stdout` before the command ran; Click replaces it if the reader of its output
     is gone."""
@@ -116,7 +124,8 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error = with_example(error)
         elif isinstance(error, click.UsageError):
             error = with_file_advice(error)
-        error.show()
+        with suppress(OSError):  # stderr cannot be written
+            error.show()
         return error.exit_code
     has_no_room = isinstance(error, ImportError) and "failed to map segment" in str(error)  # for a library (ulimit -v)
     if isinstance(error, MemoryError) or has_no_room:  # before anything is imported, which takes memory
@@ -132,7 +141,7 @@ def _report_error(error: BaseException, stdout: object) -> int:
     if isinstance(error, GpualignError):
         return _report_failure(f"{command_line_message(error.message)}{signals.resume_hint_suffix()}", error.exit_code)
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
+        place = f"{error.filename}: " if error.filename else "cannot write standard output: " if _is_from_click(error) else ""
         return _report_failure(f"{place}{error.strerror or error}{signals.resume_hint_suffix()}", 1)
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         limits = "the limit of processes (ulimit -u) or of memory (ulimit -v) is reached; raise it, or lower --threads"

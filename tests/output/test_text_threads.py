@@ -285,10 +285,16 @@ def test_a_full_disk_is_told_of(inputs):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_a_full_disk_is_told_of_by_info():
-    done = shell(f"{GPUALIGN} info > /dev/full; echo $?")
+@pytest.mark.parametrize("words", ["info", "--help", "nw --help", "--version", "--citation"])
+def test_a_full_disk_is_told_of_by_short_commands(words):
+    done = shell(f"{GPUALIGN} {words} > /dev/full; echo $?")
     assert done.stdout == b"1\n"
     assert done.stderr == b"gpualign: error: cannot write standard output: No space left on device\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_the_exit_code_of_a_typo_does_not_depend_on_where_it_is_told():
+    assert shell(f"{GPUALIGN} nw x.fa --bogus 2> /dev/full").returncode == 2
 
 
 def test_an_interrupt_while_nobody_reads(inputs):
