@@ -203,6 +203,8 @@ def with_option_suggestion(error: click.NoSuchOption, commands: Mapping[str, cli
     command = None if error.ctx is None else error.ctx.command
     if advice := _foreign_option_advice(name, command):
         return click.UsageError(f"{message}; {advice}", error.ctx)
+    if isinstance(command, click.Group) and any(name in option.opts for one in commands.values() for option in one.params):
+        return click.UsageError(f"{message} before the command; type it after the command's name", error.ctx)
     if command is not None and name.startswith("--"):
         others = [f"gpualign {other}" for other, one in commands.items() if name in _long_option_names(one)]
         message += f"; it belongs to {_join_names(others)}" if others else did_you_mean(name, _long_option_names(command))
