@@ -87,13 +87,12 @@ def index(
       gpualign dist week.aln --add sites.gps --max-distance 12 > near.tsv
       gpualign index sites.gps --withdraw failed.txt
     """
-    from pathlib import Path
-
     from gpualign.cli.inputs.call_columns import column_choice, missing_codes
     from gpualign.cli.options.params import build_options
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.distance.tables.options import CallOptions, TableType
+    from gpualign.core.output.formats.registry import FORMATS
     from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 
     reporter = ConsoleReporter.from_options("index", quiet, log=log)
@@ -118,7 +117,9 @@ def index(
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     check_uncompressed(path, "an index")
-    if Path(output).suffix == ".gps":
+    if path.suffix.lower() in (suffix for format in FORMATS.values() for suffix in format.suffixes):
+        raise InputError(f"-o {output}: an index is not {path.suffix}; end the name in .gpa, or for a set of samples in .gps")
+    if path.suffix.lower() == ".gps":
         _write_set(db, path, calls, params, reporter)
     else:
         _write_index(db, path, calls, params, reporter)

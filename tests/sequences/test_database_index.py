@@ -362,6 +362,8 @@ def test_tables_and_lists_are_told(tmp_path):
         (["no.fa", "-o", "x.gpa"], 2, "no.fa: no such file"),
         (["bad.fa", "-o", "x.gpa"], 2, "bad.fa: record 'a': '!'"),
         (["bad.fa", "-o", "-"], 2, "-o -: an index must be a regular file"),
+        (["good.fa", "-o", "x.tsv"], 2, "-o x.tsv: an index is not .tsv; end the name in .gpa, or for a set of samples in .gps"),
+        (["good.fa", "-o", "x.FASTA"], 2, "-o x.FASTA: an index is not .FASTA"),
         (["good.fa", "-o", "no/x.gpa"], 1, "cannot write no/x.gpa"),
         (["good.fa"], 2, "give one of -o FILE"),
         (
