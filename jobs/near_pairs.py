@@ -211,7 +211,9 @@ class NearPairJob:
     def run(self, progress: Progress) -> tuple[Iterator[Any], NearPairTotals]:
         """Return (the pairs that may pass the thresholds, in order, each item for some of the pairs; the totals). The pairs are classified
         as they are requested, and the totals are complete when all have been. Closing the iterator stops all work."""
-        distinct_count = sum({id(duplicates): len(duplicates) for duplicates in self.duplicates}.values())
+        queries, targets = self.duplicates
+        queries_are_targets = queries is targets or self.pairing is not Pairing.ALL
+        distinct_count = len(targets) + (0 if queries_are_targets else len(queries))
         totals = NearPairTotals(self.pair_count, self.total_work, Counter(), distinct_count)
         iterate = self._iterate_group_pairs if self.counts_neighbours else self._iterate_results
         return iterate(progress, totals.survivors), totals

@@ -133,6 +133,13 @@ def test_what_each_step_has_left(here, rng):
     assert results["distinct_sequences"] == 300
 
 
+@pytest.mark.parametrize(("words", "count"), [(["new.fa"], 2), (["new.fa", "--add", "old.fa"], 3), (["new.fa", "old.fa"], 2 + 2)])
+def test_different_sequences_are_counted_once_in_each_input(here, words, count):
+    (here / "new.fa").write_text(">a\nACGTACGT\n>b\nACGTACGA\n>c\nACGTACGT\n")
+    (here / "old.fa").write_text(">d\nACGTACGA\n>e\nACGTACCC\n")
+    assert summary_of("nw", *words, "--edit", "--max-distance", "2")["results"]["distinct_sequences"] == count
+
+
 def test_added_records_and_standard_input(here):
     done = gpualign("nw", "-", "--add", "y.fa", "--device", "cpu", "--summary", "s.json", stdin=FASTA)
     assert done.returncode == 0
