@@ -21,6 +21,7 @@ from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
+from gpualign.core.common.memory import check_room_for_library
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.execution.totals import ExtendableProgress
@@ -182,11 +183,14 @@ class ClusterOptions:
 
 
 def check_method(method: str) -> None:
-    """Raise `InputError` if the method needs scipy and scipy is missing."""
-    if method != "greedy" and find_spec("scipy") is None:
+    """Raise `InputError` if the method needs scipy and scipy is missing, and `RunError` if there is no room for it."""
+    if method == "greedy":
+        return
+    if find_spec("scipy") is None:
         raise InputError(
             f"{parameter('method', method)} needs scipy: pip install 'gpualign[linkage]', or choose {parameter('method', 'greedy')}"
         )
+    check_room_for_library("scipy")
 
 
 @dataclass(frozen=True)

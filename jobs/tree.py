@@ -13,6 +13,7 @@ from gpualign.core.clustering.edge_builder import collect_edges
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
+from gpualign.core.common.memory import check_room_for_library
 from gpualign.core.common.suggestions import nearest_names
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma
@@ -33,9 +34,10 @@ _MAX_SUGGESTED_IDS = 3
 
 
 def check_libraries() -> None:
-    """Raise `RunError` if scipy is missing."""
+    """Raise `RunError` if scipy is missing, or if there is no room for it."""
     if find_spec("scipy") is None:
         raise RunError("trees need scipy: pip install 'gpualign[linkage]'")
+    check_room_for_library("scipy")
 
 
 def check_root(root: str | None, method: str) -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from gpualign.core.common.cgroups import own_limits
+from gpualign.core.common.errors import RunError
 from gpualign.core.common.units import format_bytes
+
+_LIBRARY_BYTES = {"scipy": 128 << 20, "pyarrow": 512 << 20}
+"""Address space that a library needs for itself, its first objects and its threads. With less, the OpenBLAS of scipy may wait for memory
+forever, and pyarrow may end the process."""
 
 
 def physical_memory() -> int | None:
@@ -42,3 +48,24 @@ def exceeds_half_of_free_memory(needed_bytes: int) -> bool:
     """Return whether `needed_bytes` exceeds half of the free memory. A run that uses this much might exhaust the memory."""
     free = free_memory()
     return free is not None and needed_bytes > free // 2
+
+
+def address_space_is_unlimited() -> bool:
+    """Return whether the address space of this process is unlimited. Under `ulimit -v`, memory counts towards the limit even if it is not
+    used."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+
+
+def check_room_for_library(name: str) -> None:
+    """Raise `RunError` if a limit of the address space leaves too little room to import a library."""
+    if name in sys.modules or address_space_is_unlimited():
+        return
+    import numpy as np
+
+    needed = _LIBRARY_BYTES[name]
+    try:
+        np.empty(needed, dtype=np.uint8)
+    except MemoryError:
+        raise RunError(f"{name} needs {format_bytes(needed)}, more than the limit of memory (ulimit -v) leaves; raise the limit") from None

@@ -14,6 +14,7 @@ from typing import BinaryIO, Protocol, cast
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError
+from gpualign.core.common.memory import address_space_is_unlimited
 from gpualign.core.files.bgzf_blocks import CUT_BETWEEN_BLOCKS, BgzfBlockStream
 from gpualign.core.files.foreign_formats import refuse_foreign_format
 from gpualign.core.files.paths import InputFile, open_file
@@ -300,15 +301,7 @@ def estimated_text_bytes(stream: BinaryIO) -> int:
     _, start, stop, first = location
     if not first.startswith(tuple(_COMPRESSIONS)):
         return stop - start
-    return (stop - start) * _MAX_COMPRESSION_RATIO if _address_space_is_unlimited() else 0
-
-
-def _address_space_is_unlimited() -> bool:
-    """Return whether the address space of this process is unlimited. Under `ulimit -v`, memory counts towards the limit even if it is not
-    used."""
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+    return (stop - start) * _MAX_COMPRESSION_RATIO if address_space_is_unlimited() else 0
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:

@@ -17,6 +17,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.memory import check_room_for_library
 from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.pairs import PairsSink
@@ -43,7 +44,9 @@ ColumnValues: TypeAlias = "npt.NDArray[Any] | StringColumn"
 
 
 def check_pyarrow(format: str) -> None:
-    """Raise `InputError` if pyarrow is not installed. format: the output format that needs it, for the message"""
+    """Raise `InputError` if pyarrow is not installed, and `RunError` if there is no room for it. format: the output format that needs it,
+    for the message"""
+    check_room_for_library("pyarrow")
     try:
         import pyarrow as pa  # noqa: F401
     except ModuleNotFoundError:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import LIMIT, gpualign
+from command import GPUALIGN, LIMIT, gpualign, shell
 from places import DATA
 
 from gpualign.cli.main import COMMAND_NAMES
@@ -204,3 +204,26 @@ def test_blas_starts_no_threads_unless_asked_to(given, threads):
         pytest.skip("NumPy was built with another BLAS")
     done = run(code, "nw", SEQUENCES, "-q", "--threads", "1", "-o", os.devnull, "--format", "tsv")
     assert int(done.stderr.splitlines()[0]) == threads
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit of the address space is Linux's")
+@pytest.mark.parametrize(
+    ("kib", "command", "library"),
+    [
+        (400_000, "nw -q x.fa -o x.arrow", "pyarrow"),
+        (400_000, "nw -q x.fa -o x.parquet", "pyarrow"),
+        (200_000, "tree x.npy", "scipy"),
+        (200_000, "plot x.npy -o x.png", "scipy"),
+        (200_000, "cluster x.fa --edit --max-distance 1", "scipy"),
+    ],
+)
+def test_a_limit_that_leaves_no_room_for_a_library(tmp_path, kib, command, library):
+    """pyarrow would end the process, and scipy wait forever."""
+    pytest.importorskip(library)
+    (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    np.save(tmp_path / "x.npy", np.zeros((2, 2)))
+    (tmp_path / "x.ids.txt").write_text("a\nb\n")
+    done = shell(f"ulimit -v {kib}; {GPUALIGN} {command}", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert f"gpualign: error: {library} needs " in done.stderr.decode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.fa", "x.ids.txt", "x.npy"]
