@@ -26,7 +26,7 @@ from gpualign._execution_options import (
 )
 from gpualign._output import checked_array_path, make_filled_array
 from gpualign._results import Matrix
-from gpualign._sequences import StrPath, checked_path, checked_stream_name, is_default_index, is_file
+from gpualign._sequences import StrPath, checked_path, checked_stream_name, id_of_record, is_default_index, is_file
 from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.common.parameter_fractions import exact_fraction, site_count_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -107,7 +107,7 @@ def dist(
     maf: minimum minor allele frequency; sites with a lower one are left out
     nonfounders: for PLINK filesets, whether the allele frequencies for maf and metric "grm" are computed from all samples, not only from
         founders
-    ids: row ids for an array of samples
+    ids: row ids for an array or a list of samples; None: those of a DataFrame or of SeqRecords, else 1, 2, ...
     other_ids: row ids for an array of others
     type: meaning of the cells in a table: "auto", "calls", "alleles", "centred" or "abh"; "centred" also applies to numeric arrays
     ploidy: largest genotype: genotypes are dosages from 0 to this number; also applies to numeric arrays
@@ -225,7 +225,7 @@ def _read_source(inputs: list[tuple[Any, Sequence[str] | None]], options: DistOp
 def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[str], role: str | None) -> CallArray:
     """Return the calls of an array, lists or a DataFrame. Raises `InputError` for anything but a rectangle of calls.
 
-    ids: sample ids; None: the ids of a DataFrame, if there are any
+    ids: sample ids; None: the ids of a DataFrame or of SeqRecords, if there are any
     missing_texts: additional texts that denote missing calls
     role: name of the argument, if there are two arrays
     """
@@ -240,11 +240,13 @@ def _call_array(calls: Any, ids: Sequence[str] | None, missing_texts: Sequence[s
         plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in calls.dtypes)
         values = calls.to_numpy() if plain else calls.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
         return CallArray(_normalise_calls(values, what, missing_texts), ids, what, list(map(str, calls.columns)))
-    if not isinstance(calls, (Sequence, np.generic)) and not hasattr(calls, "__array__"):
+    if isinstance(calls, Matrix) or not (isinstance(calls, (Sequence, np.generic)) or hasattr(calls, "__array__")):
         found = builtins.type(calls).__name__
         raise InputError(
             f"{role or 'samples'}: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {found}"
         )
+    if ids is None and isinstance(calls, Sequence) and any(map(id_of_record, calls)):  # SeqRecords of Biopython
+        ids = [id_of_record(row) or str(number) for number, row in enumerate(calls, 1)]
     try:
         are_masked = isinstance(calls, Sequence) and any(isinstance(row, np.ma.MaskedArray) for row in calls)
         array = np.ma.array(calls) if are_masked else np.asarray(calls)

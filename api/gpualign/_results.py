@@ -75,6 +75,13 @@ class Matrix(ComparedByContent):
             vector[start : start + count - row - 1] = self.values[row, row + 1 :]
         return vector
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Return `values`, so that NumPy's functions take the matrix itself."""
+        array = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        if copy is False and array is not self.values:
+            raise ValueError(f"{self.values.dtype} values cannot become {array.dtype} without a copy")
+        return array.copy() if copy else array
+
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas.DataFrame with the ids as row and column labels."""
         import pandas as pd

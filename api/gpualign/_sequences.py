@@ -330,6 +330,12 @@ def letters_of_record(record: Any) -> bytes | None:
         return b""
 
 
+def id_of_record(record: Any) -> str | None:
+    """Return the id of a SeqRecord; None if it has none, and for anything else."""
+    name = getattr(record, "id", None)
+    return None if name in (None, "", _NO_ID) else str(name)
+
+
 def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None) -> RawRecords:
     """Return the letters and ids of in-memory records. Raises `InputError` for empty records, repeated ids and non-records."""
     if not hasattr(records, "iloc") and letters_of_record(records) is not None:
@@ -350,8 +356,7 @@ def raw_records(records: Iterable[RecordInput], ids: Iterable[str] | None = None
         if (text := letters_of_record(record)) is None:
             raise InputError(f"record {number}: expected str, bytes or SeqRecord; found {type(record).__name__}")
         letters.append(text)
-        name = getattr(record, "id", None)
-        names.append(str(number if name in (None, "", _NO_ID) else name))
+        names.append(id_of_record(record) or str(number))
         if not letters[-1]:
             raise InputError(f"record {number} has no letters")
     if not letters:

@@ -93,3 +93,19 @@ def test_undefined_values_are_equal_and_results_have_no_hash():
     assert one != matrix(one.values, ["a", "b"])
     with pytest.raises(TypeError, match="unhashable type: 'Matrix'"):
         hash(one)
+
+
+def test_a_matrix_is_an_array_for_numpy():
+    given = matrix(np.array([[0, 3], [3, 0]]))
+    assert np.asarray(given) is given.values
+    assert np.asarray(given, dtype=np.float32).dtype == np.float32
+    copied = np.array(given)
+    copied[0, 1] = 9
+    assert given.values[0, 1] == np.max(given) == 3
+    with pytest.raises(ValueError, match="int64 values cannot become float32 without a copy"):
+        given.__array__(np.float32, copy=False)
+
+
+def test_a_matrix_is_no_table_of_calls():
+    with pytest.raises(gpualign.InputError, match="found Matrix"):
+        gpualign.dist(matrix(np.array([[0, 1], [1, 0]])))

@@ -24,6 +24,13 @@ def test_a_single_record_is_not_taken_for_a_list_of_its_letters(found):
             call(SINGLE[found])
 
 
+def test_calls_of_records_have_their_ids():
+    records = [SeqRecord(Seq("ACGT"), id="a"), SeqRecord(Seq("ACGA"))]
+    assert gpualign.dist(records).ids == ["a", "2"]
+    assert gpualign.dist(records, ids=["x", "y"]).ids == ["x", "y"]
+    assert gpualign.dist([list("ACGT"), list("ACGA")]).ids == ["1", "2"]
+
+
 def test_sequences_of_biopython_need_no_ids():
     assert list(gpualign.Sequences([Seq("ACGT"), MutableSeq("ac")])) == ["ACGT", "AC"]
     assert gpualign.Sequences([SeqRecord(Seq("ACGT")), SeqRecord(Seq("AC")), SeqRecord(Seq("A"), id="a")]).ids == ["0", "1", "a"]
