@@ -187,6 +187,7 @@ class IndexCheck:
                 if self._error is not None:
                     raise self._error
                 if (problem := self._problems.get(self._checked)) is not None:
+                    self.refuse_changes()
                     raise InputError(f"{self._path}: the index is damaged: {problem}; build it again")
                 if self._stopped or is_stopped():
                     return False

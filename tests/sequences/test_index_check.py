@@ -52,6 +52,15 @@ def damage(path, at, value):
     path.write_bytes(content)
 
 
+def test_a_file_that_is_written_while_it_is_checked_is_not_called_damaged(file):
+    path, ranges, checksums = file
+    check = IndexCheck(str(path), ranges, checksums, 19, 0)
+    assert check.wait_for_letters(0)
+    os.truncate(path, CODES)
+    with pytest.raises(InputError, match=r"x\.gpa: the index was changed while it was searched; repeat the search"):
+        check.finish()
+
+
 def test_a_sound_file(file):
     path, ranges, checksums = file
     assert len(checksums) == 10
