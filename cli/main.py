@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -128,6 +129,7 @@ def _report_error(error: BaseException, stdout: object) -> int:
             error.show()
         return error.exit_code
     has_no_room = isinstance(error, ImportError) and "failed to map segment" in str(error)  # for a library (ulimit -v)
+    has_no_room |= isinstance(error, OSError) and error.errno == errno.ENOMEM
     if isinstance(error, MemoryError) or has_no_room:  # before anything is imported, which takes memory
         return _report_failure(f"out of memory; lower --memory or --threads{signals.resume_hint_suffix()}", 1)
     if isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError) and not (error.name or "").startswith("gpualign"):

@@ -76,6 +76,7 @@ def test_the_error_boundary_spells_options(monkeypatch, capsys):
     [
         (RuntimeError("can't start new thread"), "cannot start a thread: "),
         (MemoryError(), "out of memory; "),
+        (OSError(12, "Cannot allocate memory", "gpualign/jobs/output"), "out of memory; "),
         (ImportError("libx.so: failed to map segment from shared object"), "out of memory; "),
         (ImportError("libx.so: undefined symbol: y", name="scipy.x"), "a library cannot be loaded: libx.so: undefined symbol: y"),
     ],
