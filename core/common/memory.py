@@ -9,9 +9,9 @@ from gpualign.core.common.cgroups import own_limits
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.units import format_bytes
 
-_LIBRARY_BYTES = {"scipy": 128 << 20, "pyarrow": 512 << 20}
-"""Address space that a library needs for itself, its first objects and its threads. With less, the OpenBLAS of scipy may wait for memory
-forever, and pyarrow may end the process."""
+_LIBRARY_BYTES = {"scipy": 128 << 20, "matplotlib": 192 << 20, "pyarrow": 512 << 20}
+"""Address space that a library needs for itself, its first objects and its threads; matplotlib with scipy. With less, the OpenBLAS of scipy
+may wait for memory forever or end the process, and so may pyarrow."""
 
 
 def physical_memory() -> int | None:

@@ -92,7 +92,7 @@ def check_plot(output: str, no_matrix_reason: str | None = None) -> PlotFile:
         check_writable(path)
     if missing := missing_libraries("matplotlib", "scipy"):
         raise RunError(f"drawing needs {missing}: pip install 'gpualign[plot]'")
-    check_room_for_library("scipy")
+    check_room_for_library("matplotlib")
     return PlotFile(path, format)
 
 
