@@ -132,7 +132,7 @@ def output_path(output: str) -> Path | None:
     path = Path(output)
     if output == STDIO or (descriptor_of(output) == 1 and not path.suffix):
         return None
-    if not path.name:  # part files derive their names from it
+    if not path.name or output.endswith(os.sep):  # part files derive their names from it
         raise RunError(f"cannot write {output}: {os.strerror(errno.EISDIR)}")
     return path
 

@@ -202,7 +202,7 @@ def test_a_link_to_standard_output_tells_the_format(folder):
 
 
 @pytest.mark.parametrize("words", ["nw --format npy", "nw --format tsv --shard 1/2", "sw --all --format npy", "dist --format npy"])
-@pytest.mark.parametrize("name", [".", "/"])
+@pytest.mark.parametrize("name", [".", "/", "results/"])
 def test_a_folder_without_a_name_of_its_own_is_no_output(folder, words, name):
     command, *options = words.split()
     done = gpualign(command, "z.fa" if command != "dist" else "t.tsv", *options, "-q", "-o", name, cwd=folder, check=False)
