@@ -92,7 +92,6 @@ def index(
     from gpualign.cli.terminal.reporter import ConsoleReporter
     from gpualign.core.common.errors import InputError
     from gpualign.core.distance.tables.options import CallOptions, TableType
-    from gpualign.core.output.formats.registry import FORMATS
     from gpualign.jobs.output.atomic_files import check_uncompressed, is_file_name, output_path
 
     reporter = ConsoleReporter.from_options("index", quiet, log=log)
@@ -117,8 +116,6 @@ def index(
     if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index must be a regular file, which can be mapped into memory; name one")
     check_uncompressed(path, "an index")
-    if path.suffix.lower() in (suffix for format in FORMATS.values() for suffix in format.suffixes):
-        raise InputError(f"-o {output}: an index is not {path.suffix}; end the name in .gpa, or for a set of samples in .gps")
     if path.suffix.lower() == ".gps":
         _write_set(db, path, calls, params, reporter)
     else:
@@ -133,6 +130,7 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
     from gpualign.core.common.units import format_bytes
     from gpualign.core.distance.tables.options import CallOptions
     from gpualign.core.files.paths import open_input
+    from gpualign.core.output.formats.registry import FORMATS
     from gpualign.jobs.index import build_index
     from gpualign.jobs.output.atomic_files import OutputFiles
     from gpualign.jobs.sequence_loading import ReadOptions
@@ -141,6 +139,8 @@ def _write_index(db: str, path: Path, calls: CallOptions, params: dict[str, Any]
     if db.startswith(LIST_PREFIX):
         raise InputError(f"{db}: an index of sequences is made from one file; to join several: cat FILES | gpualign index - -o {path.name}")
     reporter.begin([db], [path])
+    if path.suffix.lower() in (suffix for format in FORMATS.values() for suffix in format.suffixes):
+        raise InputError(f"-o {path}: an index is not {path.suffix}; end the name in .gpa, or for a set of samples in .gps")
     with OutputFiles(reporter.note) as files:
         options = build_options(ReadOptions, params)
         with open_input(db) as opened:
