@@ -21,7 +21,7 @@ from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
 from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
-from gpualign.core.common.memory import check_room_for_library
+from gpualign.core.common.libraries import check_room_for_library
 from gpualign.core.common.parameter_fractions import check_fraction, percentage_warning
 from gpualign.core.common.units import format_bytes, format_count
 from gpualign.core.execution.totals import ExtendableProgress

@@ -13,7 +13,7 @@ from gpualign.core.clustering.edge_builder import collect_edges
 from gpualign.core.clustering.edges import Edges
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.errors import InputError, RunError, parameter, quoted
-from gpualign.core.common.memory import check_room_for_library
+from gpualign.core.common.libraries import check_room_for_library
 from gpualign.core.common.suggestions import nearest_names
 from gpualign.core.sequences.ids import describe_changed_ids, match_changed_ids
 from gpualign.core.trees.methods import dense_spanning_tree, neighbour_joining, sparse_spanning_tree, upgma

@@ -17,7 +17,7 @@ from gpualign.core.alignment.task import Task
 from gpualign.core.common.arrays import Booleans, Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, parameter
-from gpualign.core.common.memory import check_room_for_library
+from gpualign.core.common.libraries import check_room_for_library
 from gpualign.core.common.threads import BackgroundTask
 from gpualign.core.output.matrix_files import IdentifiedRecords
 from gpualign.core.output.pairs import PairsSink

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import InputError, RunError, parameter
-from gpualign.core.common.memory import check_room_for_library
+from gpualign.core.common.libraries import check_room_for_library
 from gpualign.core.common.suggestions import did_you_mean
 from gpualign.jobs.output.atomic_files import check_writable, translate_output_errors
 from gpualign.jobs.plotting.figure import Style, draw_heatmap
