@@ -39,6 +39,6 @@ def test_a_mapped_file_in_a_full_folder(inputs, monkeypatch, words):
 def test_a_file_that_may_not_grow(inputs, words):
     done = shell(f"ulimit -f 50; {GPUALIGN} {words} | cat", cwd=inputs, env={**os.environ, "TMPDIR": str(inputs / "room")})
     assert done.returncode == 1
-    message = f"gpualign: error: cannot write a temporary file in {inputs / 'room'}: "
+    message = f"gpualign: error: cannot write a temporary file in {inputs / 'room'}: {os.strerror(errno.EFBIG)}; set "
     assert message in done.stderr.decode()
     assert not list((inputs / "room").iterdir())

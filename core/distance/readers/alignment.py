@@ -295,10 +295,11 @@ def read_alignments(
         except InputError:
             raise
         except RuntimeError as error:
-            if "scratch file" not in str(error):  # which the scanner writes, without a reason
+            what, _, reason = str(error).partition(": ")
+            if "scratch file" not in what:  # which the scanner writes
                 raise
             with translate_scratch_errors():
-                raise OSError("writing failed") from None
+                raise OSError(reason) from None
         except ValueError as error:
             of_first = f"the records of {files[0].source} have" if files else "the first record has"
             raise InputError(f"{source}: {str(error).replace('the first record has', of_first)}") from None

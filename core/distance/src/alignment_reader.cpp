@@ -55,6 +55,12 @@ size_t read_at(int file, char* out, size_t size, int64_t offset) {
   return done;
 }
 
+// Throws std::runtime_error with the system's reason. result: of pwrite or pread
+[[noreturn]] void throw_scratch_error(const char* what, ssize_t result) {
+  const std::string reason = result < 0 ? std::generic_category().message(errno) : "nothing was transferred";
+  throw std::runtime_error(std::string("the scratch file cannot be ") + what + ": " + reason);
+}
+
 }  // namespace
 
 void DenseRows::store(CodeBuffer& codes, Row& row) {
@@ -70,7 +76,7 @@ void DenseRows::store(CodeBuffer& codes, Row& row) {
   row.offset = written_.fetch_add(size);
   for (int64_t done = 0; done < size;) {
     const ssize_t wrote = pwrite(file_, codes.data() + done, static_cast<size_t>(size - done), row.offset + done);
-    if (wrote <= 0) throw std::runtime_error("the scratch file cannot be written");
+    if (wrote <= 0) throw_scratch_error("written", wrote);
     done += wrote;
   }
 }
@@ -80,7 +86,7 @@ const uint8_t* DenseRows::codes(const Row& row, int64_t first, int64_t last, Cod
   buffer.resize(static_cast<size_t>(last - first + 1));
   for (size_t done = 0; done < buffer.size();) {
     const ssize_t got = pread(file_, buffer.data() + done, buffer.size() - done, row.offset + first + static_cast<int64_t>(done));
-    if (got <= 0) throw std::runtime_error("the scratch file cannot be read");
+    if (got <= 0) throw_scratch_error("read", got);
     done += static_cast<size_t>(got);
   }
   return buffer.data();
