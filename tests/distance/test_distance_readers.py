@@ -380,13 +380,14 @@ def test_two_tables_have_the_same_sites(scratch):
         table([one, "id\tr1\tr2\nb\tA\tC\n"], scratch)
 
 
+@pytest.mark.parametrize("added", [1, 40])
 @pytest.mark.parametrize("limit", [0, 3 << 20, 1 << 30])
-def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit):
+def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit, added):
     chunk = 1 << 20
     rows = rng.integers(0, 255, (97, 70_000), dtype=np.uint8)
     store = RowStore(70_000, limit, scratch)
-    for row in rows:
-        store.new_row()[:] = row
+    for start in range(0, 97, added):
+        store.add_rows(rows[start : start + added])
     store.finish()
     np.testing.assert_array_equal(store.columns(0, 70_000), rows)
     np.testing.assert_array_equal(store.columns(13, 50_000), rows[:, 13:50_000])

@@ -1,6 +1,7 @@
 """Calls that VCF and BCF are read as, and records that are refused."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sites import panels_of, vcf_text
 
 from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, alleles_of
+from gpualign.core.distance.readers import vcf_records
 from gpualign.core.distance.readers.vcf import read_variants
 from gpualign.cpu.distance.engine import CpuDistanceEngine
 
@@ -66,6 +68,31 @@ def test_bad_vcf(tmp_path, scratch, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print)
+
+
+def test_the_first_defect_of_a_block_is_reported(tmp_path, scratch):
+    path = tmp_path / "x.vcf"
+    path.write_text(vcf_text("ab", [(["A", "C"], ["0/0", "0/1"]), (["A", "C"], ["0/2", "0/0"]), (["A", "C"], ["0/0/1", "0/0/0"])]))
+    with pytest.raises(InputError, match=r"record 2 \(1:2\) has calls of allele 2, but 1 alternative alleles"):
+        read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print)
+
+
+def test_records_are_encoded_a_block_at_a_time(tmp_path, scratch, rng, monkeypatch):
+    """NumPy's calls for each record took longer than htslib: 6 s instead of 3 s for 400,000 records."""
+    path, records, expected = tmp_path / "x.vcf", [], []
+    for _ in range(2 * vcf_records.MAX_RECORDS_PER_BLOCK + 5):
+        ploidy, alleles = int(rng.integers(1, 3)), ["A", *("C", "*", "G")[: rng.integers(1, 4)]]
+        calls = rng.integers(-1, len(alleles), (3, ploidy))
+        records.append((alleles, ["/".join("." if a < 0 else str(a) for a in call) for call in calls.tolist()]))
+        missing = [min(call) < 0 or any(alleles[a] == "*" for a in call) for call in calls.tolist()]
+        expected.append([M if miss else max(c) * (max(c) + 1) // 2 + min(c) for miss, c in zip(missing, calls.tolist(), strict=True)])
+    path.write_text(vcf_text("abc", records))
+    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 30, scratch, lambda _: None))
+    np.testing.assert_array_equal(codes.T, expected)
+    encode, encoded = vcf_records._Block.encode, []
+    monkeypatch.setattr(vcf_records._Block, "encode", lambda self, sent: (encoded.append(sent), encode(self, sent))[1])
+    vcf_records._send_records(str(path), SimpleNamespace(send=lambda *_: None))
+    assert encoded == [0, vcf_records.MAX_RECORDS_PER_BLOCK, 2 * vcf_records.MAX_RECORDS_PER_BLOCK]
 
 
 @pytest.mark.parametrize(("mode", "name"), [("wb", "x.bcf"), ("wbu", "x.bcf"), ("wz", "x.vcf.gz")])

@@ -145,6 +145,17 @@ class RowStore:
         row: Codes = self._chunks[-1][self._filled_rows - 1]
         return row
 
+    def add_rows(self, rows: Codes) -> None:
+        """Store copies of rows, uint8[rows][width]."""
+        copied = 0
+        while copied < len(rows):
+            self.new_row()[:] = rows[copied]
+            chunk, start = self._chunks[-1], self._filled_rows
+            count = min(len(rows) - copied - 1, len(chunk) - start)
+            chunk[start : start + count] = rows[copied + 1 : copied + 1 + count]
+            self._filled_rows += count
+            copied += 1 + count
+
     def _flush(self) -> None:
         """Write the rows in memory to the file, and keep one of their buffers to be filled with further rows."""
         assert self._file is not None

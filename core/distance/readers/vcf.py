@@ -87,8 +87,7 @@ class _VariantFile:
         stop = start + int.from_bytes(message[:start], "little")
         sites = [tuple(site) for site in json.loads(message[start:stop])]
         self.sites += sites
-        for row in np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)):
-            self.store.new_row()[:] = row
+        self.store.add_rows(np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)))
 
     def _crash_error(self, reader: _ReaderProcess) -> InputError | RunError:
         """Return the error for a reader process that has ended without reporting a reason."""

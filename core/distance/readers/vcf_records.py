@@ -16,7 +16,6 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,6 +32,8 @@ MAX_RECORDS_PER_BLOCK = 4096
 """Maximum number of records in a block; limited because their sites also take memory."""
 _HAPLOID_PADDING = -2
 """Value that htslib stores as the second allele of a haploid call."""
+_FIRST_ALLELE = 2
+"""Place of the reference allele in a site; the alternative ones follow."""
 _ALLELES_WITHOUT_BASE = frozenset({"*", "<*>", "<NON_REF>"})
 """Alternative alleles that say nothing about the base: the site is deleted or, as snp-sites writes it, unknown (*), or any other allele."""
 
@@ -81,74 +82,104 @@ def _send_records(path: str, sender: _Sender) -> int:
     defect in the file."""
     import cyvcf2
 
-    with _reporting_errors("cannot be read as VCF or BCF"):
+    try:
         reader = cyvcf2.VCF(path)
         ids = list(reader.samples)
+    except Exception as error:
+        raise InputError(f"cannot be read as VCF or BCF ({error})") from None
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
         raise InputError("no samples; expected genotypes")
-    buffer: Codes = np.empty((min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
-    sites: list[tuple[Any, ...]] = []
-    sent = without_base = 0
-
-    def flush() -> None:
-        text = json.dumps(sites).encode()
-        sender.send(BLOCK, encode_size(len(text)), text, buffer[: len(sites)].reshape(-1).data)
-
-    records = iter(reader)
+    block, sent, without_base, records = _Block(len(ids)), 0, 0, iter(reader)
     while True:
-        with _reporting_errors(f"record {sent + len(sites) + 1} cannot be read"):
-            record = next(records, None)
-            if record is None:
-                break
-            sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-        without_base += _write_codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", buffer[len(sites) - 1])
-        if len(sites) == len(buffer):
-            flush()
-            sent += len(sites)
-            sites.clear()
-    if sites:
-        flush()
-    return without_base
+        try:
+            complete = block.fill(records, sent)
+        except InputError:
+            block.encode(sent)  # a record before this one may have a defect
+            raise
+        if block.sites:
+            without_base += block.send(sender, sent)
+            sent += len(block.sites)
+        if complete:
+            return without_base
+        block.sites = []
 
 
-@contextmanager
-def _reporting_errors(what: str) -> Iterator[None]:
-    """Turn any exception of cyvcf2 into an `InputError` whose message begins with `what`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"{what} ({error})") from None
+class _Block:
+    """Records that are encoded and sent together, since NumPy's calls for each record would take longer than htslib.
+
+    sites: (chromosome, position, alleles ...) of each record
+    """
+
+    def __init__(self, samples: int) -> None:
+        self.sites: list[tuple[Any, ...]] = []
+        records = min(MAX_RECORDS_PER_BLOCK, max(1, _BLOCK_BYTES // samples))
+        self._first = np.empty((records, samples), dtype=np.int16)
+        self._second = np.empty((records, samples), dtype=np.int16)
+
+    def fill(self, records: Iterator[Any], sent: int) -> bool:
+        """Read records until the block is full, and return whether there are no more. Raises `InputError` for a record that cannot be read,
+        which is not in the block then.
+
+        sent: number of records that have been sent
+        """
+        sites = self.sites
+        for first, second in zip(self._first, self._second, strict=True):
+            try:
+                record = next(records, None)
+                if record is None:
+                    return True
+                site = (record.CHROM, record.POS, record.REF, *record.ALT)
+            except Exception as error:
+                raise InputError(f"record {sent + len(sites) + 1} cannot be read ({error})") from None
+            try:
+                alleles = record.genotype.array()  # the last column is the phase
+            except Exception as error:
+                found = (
+                    "genotypes of another type (GT must be declared as Type=String)"
+                    if "GT" in record.FORMAT
+                    else f"no genotypes (GT) ({error})"
+                )
+                raise InputError(f"{_name(site, sent + len(sites))} has {found}") from None
+            if (ploidy := alleles.shape[1] - 1) > 2:
+                raise InputError(f"{_name(site, sent + len(sites))} has calls of {ploidy} alleles; expected genotypes of one or two")
+            first[:] = alleles[:, 0]
+            second[:] = alleles[:, ploidy - 1]
+            sites.append(site)
+        return False
+
+    def encode(self, sent: int) -> tuple[Codes, int]:
+        """Return the genotype codes of all calls, uint8[records][samples], and the number of calls of alleles without a base, which are
+        missing calls. Raises `InputError` for the first record with calls of an allele that it does not have."""
+        first, second = self._first[: len(self.sites)], self._second[: len(self.sites)]
+        np.copyto(second, first, where=second == _HAPLOID_PADDING)
+        lower, upper = np.minimum(first, second), np.maximum(first, second)
+        highest = upper.max(axis=1, initial=0)
+        allele_counts = np.array([len(site) - _FIRST_ALLELE for site in self.sites], dtype=np.int64)
+        if (wrong := (highest >= MAX_ALLELES) | (highest >= allele_counts)).any():
+            record = int(wrong.argmax())
+            called = f"{_name(self.sites[record], sent + record)} has calls of allele {highest[record]}"
+            if highest[record] >= MAX_ALLELES:
+                raise InputError(f"{called}; up to {MAX_ALLELES} alleles are distinguished")
+            raise InputError(f"{called}, but {allele_counts[record] - 1} alternative alleles")
+        codes: Codes = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
+        without_base = 0
+        for record, site in enumerate(self.sites):
+            if not _ALLELES_WITHOUT_BASE.isdisjoint(site[_FIRST_ALLELE + 1 :]):
+                numbers = [number for number, text in enumerate(site[_FIRST_ALLELE:]) if number and text in _ALLELES_WITHOUT_BASE]
+                missing = (lower[record] >= 0) & (np.isin(lower[record], numbers) | np.isin(upper[record], numbers))
+                codes[record, missing] = MISSING
+                without_base += int(np.count_nonzero(missing))
+        return codes, without_base
+
+    def send(self, sender: _Sender, sent: int) -> int:
+        """Send the records, and return the number of calls of alleles without a base. Raises the errors of `encode`."""
+        codes, without_base = self.encode(sent)
+        text = json.dumps(self.sites).encode()
+        sender.send(BLOCK, encode_size(len(text)), text, codes.reshape(-1).data)
+        return without_base
 
 
-def _write_codes(record: Any, name: str, out: Codes) -> int:
-    """Write the genotype codes of a record's calls into `out`, uint8[samples], and return the number of calls of alleles without a base,
-    which are missing calls."""
-    try:
-        genotype = record.genotype
-    except Exception as error:
-        found = (
-            "genotypes of another type (GT must be declared as Type=String)" if "GT" in record.FORMAT else f"no genotypes (GT) ({error})"
-        )
-        raise InputError(f"{name} has {found}") from None
-    alleles = genotype.array()[:, :-1]  # the last column is the phase
-    if alleles.shape[1] > 2:
-        raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; expected genotypes of one or two")
-    first = alleles[:, 0].astype(np.int64)
-    second = alleles[:, -1].astype(np.int64)
-    second = np.where(second == _HAPLOID_PADDING, first, second)
-    upper = np.maximum(first, second)
-    if upper.max(initial=0) >= MAX_ALLELES:
-        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MAX_ALLELES} alleles are distinguished")
-    if upper.max(initial=0) > len(record.ALT):
-        raise InputError(f"{name} has calls of allele {upper.max()}, but {len(record.ALT)} alternative alleles")
-    lower = np.minimum(first, second)
-    out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
-    if _ALLELES_WITHOUT_BASE.isdisjoint(record.ALT):
-        return 0
-    numbers = [number for number, text in enumerate(record.ALT, 1) if text in _ALLELES_WITHOUT_BASE]
-    without_base = (lower >= 0) & (np.isin(lower, numbers) | np.isin(upper, numbers))
-    out[without_base] = MISSING
-    return int(np.count_nonzero(without_base))
+def _name(site: tuple[Any, ...], number: int) -> str:
+    """Return the name of a record for messages. number: number of records before it."""
+    return f"record {number + 1} ({site[0]}:{site[1]})"
