@@ -136,7 +136,7 @@ class TableWriter:
                 arrays.append(_string_array(of_rows))
                 text = text + np.diff(of_rows.offsets)
             elif column.ids is not None:
-                arrays.append(pa.array(of_rows.astype(np.int32)))
+                arrays.append(_number_array(of_rows.astype(np.int32), None))
                 if self._container == PARQUET:
                     text = text + self._id_sizes[column.name][of_rows]
             else:
@@ -242,12 +242,14 @@ def _string_array(column: StringColumn) -> Any:
 
 
 def _number_array(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
+    """Return an array of numbers; None as dtype: theirs. pa.array would import pandas, which takes longer than many tables."""
     import pyarrow as pa
 
-    if values.dtype.kind != "f":
-        return pa.array(values.astype(dtype, copy=False))
-    missing = np.isnan(values)
-    return pa.array(np.where(missing, 0, values).astype(dtype), mask=missing)
+    present = None
+    if values.dtype.kind == "f" and (missing := np.isnan(values)).any():
+        values, present = np.where(missing, 0, values), pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    numbers = np.ascontiguousarray(values, dtype)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [present, pa.py_buffer(numbers)])
 
 
 class ArrowSink(PairsSink):

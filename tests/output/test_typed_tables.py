@@ -295,6 +295,15 @@ def test_without_pyarrow(tmp_path):
     assert gpualign("nw", ONE, env=env).returncode == 0
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_pandas_is_not_imported(tmp_path, ending):
+    """To import it takes longer than to write many tables."""
+    (tmp_path / "pandas.py").write_text("raise RuntimeError('imported')\n")
+    env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    for words in (["nw", ONE], ["sw", GENES_QUERY, GENES_DB, "--evalue", "none"], ["cluster", ONE, "--edit", "--max-distance", "5"]):
+        gpualign(*words, "-o", tmp_path / f"x.{ending}", "--device", "cpu", env=env)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
