@@ -99,6 +99,8 @@ class StepCosts:
     word: time to compare 64 bits of the sketches of two records
     column: time to compute one column of 64 diagonals of a matrix
     cell: time to compute one cell of a whole matrix
+    matrix, band: time that a whole matrix takes in addition to its cells, and that the diagonals within the bound take in addition to their
+        columns; these matter for short records
     """
 
     pair: float
@@ -106,6 +108,8 @@ class StepCosts:
     word: float
     column: float
     cell: float
+    matrix: float = 0.0
+    band: float = 0.0
 
 
 def diagonal_word_count(max_diagonals: int) -> int:
@@ -154,13 +158,13 @@ def nanoseconds_per_pair(
     costs: costs of the engine's steps
     """
     if steps.full_matrix:
-        return costs.pair + costs.cell * lengths[0] * lengths[1]
+        return costs.pair + costs.matrix + costs.cell * lengths[0] * lengths[1]
     total = costs.pair * survivors.examined
     if steps.compare_counts:
         total += costs.letter_counts * survivors.after_lengths
     if steps.q:
         total += costs.word * steps.sketch_bits / 64 * survivors.after_letter_counts
-    total += costs.column * lengths[1] * diagonal_word_count(max_diagonals) * survivors.after_sketches
+    total += (costs.band + costs.column * lengths[1] * diagonal_word_count(max_diagonals)) * survivors.after_sketches
     return total / max(survivors.examined, 1)
 
 

@@ -29,7 +29,7 @@ from gpualign.cpu.alignment._kernels import Cancel
 from gpualign.cpu.near_pairs import _near, _neighbours
 from gpualign.cpu.processor import pick_instruction_set
 
-_STEP_COSTS = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.2, cell=1 / 160)
+_STEP_COSTS = StepCosts(pair=0.5, letter_counts=2.0, word=0.25, column=1.2, cell=1 / 160, matrix=20.0, band=50.0)
 """Costs on an AVX2 core, in nanoseconds. Only the ratios matter, and these are about the same with other instruction sets."""
 
 _TILE_NANOSECONDS = 2e8
