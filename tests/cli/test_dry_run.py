@@ -2,12 +2,14 @@
 
 import os
 import re
+import time
 
 import numpy as np
 import pytest
 from command import GPUALIGN, gpualign_here, shell
 
 from gpualign.core.common.errors import RunError
+from gpualign.jobs.near_pairs import NearPairJob
 
 DNA = "ACGT"
 
@@ -227,3 +229,19 @@ def test_the_log_of_the_run_is_kept(genes, tmp_path):
 def test_a_full_disk_is_named(genes):
     done = shell(f"{GPUALIGN} nw -q --dry-run {genes} > /dev/full")
     assert (done.returncode, done.stderr) == (1, b"gpualign: error: cannot write standard output: No space left on device\n")
+
+
+def test_the_first_alignments_do_not_count(monkeypatch, small_16s):
+    """They also take what is done once for all records."""
+    align, aligned = NearPairJob.align_pairs, []
+
+    def slow_at_first(self, pairs, *rest):
+        time.sleep(0 if aligned else 2)
+        aligned.append(len(pairs))
+        return align(self, pairs, *rest)
+
+    monkeypatch.setattr(NearPairJob, "align_pairs", slow_at_first)
+    plan = plan_of("nw", small_16s, "--min-identity", "0.9", "--min-coverage", "0.8", "--device", "cpu")
+    assert len(aligned) == 3
+    assert len(set(aligned)) == 1
+    assert float(plan["estimate"].split()[0]) < 2
