@@ -270,8 +270,7 @@ def _report_v_genes(inputs: Inputs, v_genes: VGenes, reporter: Reporter) -> None
     for records in [inputs.queries] if inputs.one_set else [inputs.queries, inputs.targets]:
         if V_CALL not in records.annotations:
             raise InputError(
-                f"{parameter('v_genes')} compares the V genes of receptors; {records.source} is no table with a column of them,"
-                " such as v_call"
+                f"{parameter('v_genes')} needs a table of receptors with a column of V genes, such as v_call; {records.source} is not one"
             )
         if unknown := v_genes.unknown_count(records.annotations[V_CALL]):
             reporter.note(f"{unknown:,} of {len(records):,} records have no V gene of {v_genes.source}, and are near no other")

@@ -187,7 +187,7 @@ def test_other_refusals(tmp_path):
     genes, receptors = write_tables(tmp_path, [("CASSF", ""), ("CASSL", "TRBV28*01")])
     (tmp_path / "r.fa").write_text(">a\nCASSF\n>b\nCASSL\n")
     for words, reason in (
-        (["--tcrdist", tmp_path / "r.fa"], "r.fa is no table with a column of them, such as v_call"),
+        (["--tcrdist", tmp_path / "r.fa"], "r.fa is not one"),
         (["--edit", receptors], "--v-genes adds distances of V genes to those of CDR3s; it needs --tcrdist"),
     ):
         done = gpualign("nw", "--max-distance", "9", "--v-genes", genes, *words, check=False)
