@@ -121,7 +121,7 @@ def check_triangle_without_diagonal(values: Reals, source: str) -> str | None:
     if are_whole(values):
         return WHOLE_PERCENT_NOTE
     raise InputError(
-        f"{source}: a triangle whose values are fractions between 70 and 100, which may be percent identities (fastANI, skani);"
+        f"{source}: a triangle of decimals between 70 and 100, which may be percent identities (fastANI, skani);"
         " write 100 - value, or add the diagonal of 0 if they are distances"
     )
 
