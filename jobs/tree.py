@@ -70,7 +70,7 @@ def make_tree(pairs: ListedPairs | MatrixOfPairs, are_identities: bool, method: 
         if (parts := len(tree.roots)) > 1:
             reporter.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
-    why = f"unlike {parameter('method', 'mst')}, {parameter('method', method)} needs the distances of all pairs"
+    why = f"{parameter('method', method)} needs the distances of all pairs ({parameter('method', 'mst')} does not)"
     condensed = no_threshold.distances(next(pairs.condensed_values_of_groups([np.arange(len(pairs.ids))], why)))
     if method == "upgma":
         return upgma(pairs.ids, condensed)

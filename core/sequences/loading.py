@@ -254,7 +254,7 @@ def read_raw_records(
         columns=columns,
     )
     if columns.locus and everything.table is None:
-        raise InputError(f"{parameter('locus')} chooses rows of a table of receptors, and {source} is no such table")
+        raise InputError(f"{parameter('locus')} chooses rows of a table of receptors, and {source} is not such a table")
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))

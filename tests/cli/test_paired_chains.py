@@ -151,7 +151,7 @@ JOINED = ["a.tsv", "--locus", "TRB", "--and", "TRA", "--hamming", "--max-distanc
         (["a.tsv", "--locus", "TRB", "--and", "TRB", "--edit", "--max-distance", "1"], "--and TRB: TRB is in --locus too"),
         (["a.tsv", "--locus", "TRB", "--and", "TRA"], "give --hamming, --edit or --tcrdist, and --max-distance"),
         (["a.tsv", "--locus", "TRB", "--and", "TRA", "--edit"], "give --hamming, --edit or --tcrdist, and --max-distance"),
-        (["a.fa", *JOINED[1:]], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
+        (["a.fa", *JOINED[1:]], "--locus chooses rows of a table of receptors, and a.fa is not such a table"),
         (["b.tsv", *JOINED[1:]], "b.tsv: no column is called cell_id or barcode, which says which chains are of the same cell"),
         (["c.tsv", *JOINED[1:]], "c.tsv: no cell has chains of both TRB and TRA"),
         ([*JOINED, "--min-identity", "0.9"], "it cannot be combined with --min-identity"),

@@ -84,15 +84,15 @@ def test_python_reads_the_same_rows(tmp_path):
         gp.read(path, locus="")
     assert gp.read(path).ids == ["r0", "r1", "r2"]
     (tmp_path / "a.fa").write_text(">a\nACGT\n")
-    with pytest.raises(InputError, match=r"locus chooses rows of a table of receptors, and .*a\.fa is no such table"):
+    with pytest.raises(InputError, match=r"locus chooses rows of a table of receptors, and .*a\.fa is not such a table"):
         gp.read(tmp_path / "a.fa", locus="TRB")
 
 
 @pytest.mark.parametrize(
     ("command", "words", "reason"),
     [
-        ("nw", ["a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
-        ("nw", ["a.tsv", "a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is no such table"),
+        ("nw", ["a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is not such a table"),
+        ("nw", ["a.tsv", "a.fa", "--locus", "TRB"], "--locus chooses rows of a table of receptors, and a.fa is not such a table"),
         ("cluster", ["b.tsv", "--locus", "TRB"], "--locus needs a column locus, or gene calls in a column such as v_call"),
         ("nw", ["a.tsv", "--locus", " ,"], "'--locus': expected names, with commas between several; found ' ,'"),
         ("nw", ["a.tsv", "--same", ""], "'--same': expected names, with commas between several; found ''"),

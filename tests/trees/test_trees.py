@@ -396,7 +396,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
     [
         ([], "give a matrix of distances, or a list of pairs with --edges"),
         (["d.npz", "--edges", "near.tsv"], "found both"),
-        (["--edges", "near.tsv"], "unlike --method mst, --method nj needs the distances of all pairs, and "),
+        (["--edges", "near.tsv"], "--method nj needs the distances of all pairs (--method mst does not), and "),
         (["d.npz", "-o", "x.png"], "to draw it use gpualign plot MATRIX --tree FILE -o x.png"),
         (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
         (["csr.npz"], "csr.npz: a sparse matrix lacks pairs"),
@@ -408,7 +408,8 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["d.npz", "-o", "d.npz"], "d.npz"),
         (
             ["nan.tsv", "--method", "upgma"],
-            "all pairs, and 'a' and 'b' have none: make the matrix without such records, as gpualign dist does with --min-called 0.5",
+            "all pairs (--method mst does not), and 'a' and 'b' have none: make the matrix without such records, as gpualign dist does with"
+            " --min-called 0.5",
         ),
         (
             ["scores.npz"],

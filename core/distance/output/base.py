@@ -1,4 +1,4 @@
-"""What sinks of distances receive: `Samples` at the beginning, then distances, or numbers of near pairs."""
+"""Defines what sinks of distances receive: `Samples` at the beginning, then distances or numbers of near pairs."""
 
 from __future__ import annotations
 
