@@ -251,24 +251,52 @@ def covered_bound(threshold: float, coverage: float, of_shorter: bool = False) -
 
 
 def score_bound(threshold: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
-    """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance.
+    """Return the bound for scores of at least `threshold`, or None if scores do not bound the edit distance. The proof is that of
+    `max_edits_by_scores`.
 
     letters: codes that occur in the sequences
-    free_ends: whether end gaps are free
+    """
+    equal, twice_cost = _letter_score_and_edit_cost(scoring, letters, free_ends)
+    if twice_cost <= 0:
+        return None
+    constant = min(max(-2 * threshold / twice_cost, -_MAX_CONSTANT), _MAX_CONSTANT)
+    return EditBound(equal / twice_cost, 0.0, constant + _ROUNDING_TOLERANCE)
+
+
+def scores_bound_edits(scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> bool:
+    """Return whether scores bound the edit distance. letters: codes that occur in the sequences"""
+    return _letter_score_and_edit_cost(scoring, letters, free_ends)[1] > 0
+
+
+def max_edits_by_scores(
+    scores: Integers, total_lengths: Integers, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool
+) -> Integers:
+    """Return the maximum edit distance of sequences whose alignments score at least `scores`: int64[pairs]. If it is below 0, no alignment
+    scores that much.
+
+    scores: int64[pairs]; edit distances are negated
+    total_lengths: number of letters of both sequences of each pair, int64[pairs]
+    letters: codes that occur in the sequences
+
+    Scores must bound the edit distance (`scores_bound_edits`).
 
     With S, M, X and G as in the module docstring, let matches score at most a, mismatches at most u, and let each letter in a gap cost at
-    least g (0 if end gaps are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and since M = (S - 2 X - G) / 2,
+    least g (0 if end gaps are free; open + (n - 1) extend >= n min(open, extend)). Then score <= a M + u X - g G, and since
+    M = (S - 2 X - G) / 2,
 
         score <= a S / 2 - (a - u) X - (a / 2 + g) G <= a S / 2 - c (X + G)    with c = min(a - u, a / 2 + g),
 
-    so that for c > 0, ed <= X + G <= (a S / 2 - score) / c.
+    so that for c > 0, ed <= X + G <= (a S / 2 - score) / c = (a S - 2 score) / 2 c. The last fraction has integer terms.
     """
+    equal, twice_cost = _letter_score_and_edit_cost(scoring, letters, free_ends)
+    edits: Integers = (equal * total_lengths - 2 * scores) // twice_cost
+    return edits
+
+
+def _letter_score_and_edit_cost(scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> tuple[int, int]:
+    """Return a and 2 c, as in `max_edits_by_scores`: the highest score of two equal letters, and twice the cost of an edit."""
     table = scoring.substitution[np.ix_(letters, letters)]
     equal = int(table.diagonal().max())
     unequal = int(table[~np.eye(len(letters), dtype=bool)].max(initial=-(2**40)))
     gap = 0 if free_ends else min(scoring.gap_open, scoring.gap_extend)
-    weight = min(equal - unequal, equal / 2 + gap)
-    if weight <= 0:
-        return None
-    constant = min(max(-threshold / weight, -_MAX_CONSTANT), _MAX_CONSTANT)
-    return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING_TOLERANCE)
+    return equal, min(2 * (equal - unequal), equal + 2 * gap)

@@ -25,7 +25,16 @@ from gpualign.core.near_pairs.filter_cascade import (
 )
 from gpualign.core.near_pairs.thresholds import describe_missing_bound, edit_bound
 from gpualign.core.results.filter import Filter
-from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, pairing_gains, score_bound
+from gpualign.core.scoring.edit_bounds import (
+    columns_bound,
+    covered_bound,
+    distance_bound,
+    matches_bound,
+    max_edits_by_scores,
+    pairing_gains,
+    score_bound,
+    scores_bound_edits,
+)
 from gpualign.cpu.near_pairs.recipe import _STEP_COSTS
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
@@ -60,9 +69,13 @@ def test_bounds_of_identities_and_scores(query, target, scoring, end_gaps):
         if definition != 0:
             assert edits <= most(covered_bound(value, coverage), query, target)
             assert edits <= most(covered_bound(value, paired / min(len(query), len(target)), of_shorter=True), query, target)
-    letters = np.unique(query + target).astype(np.uint8)
-    if not scoring.edit and (bound := score_bound(score, scoring, letters, end_gaps is not EndGaps.PENALISED)):
-        assert edits <= most(bound, query, target)
+    letters, free_ends = np.unique(query + target).astype(np.uint8), end_gaps is not EndGaps.PENALISED
+    score = -score if scoring.edit else score
+    bound = score_bound(score, scoring, letters, free_ends)
+    assert scores_bound_edits(scoring, letters, free_ends) == (bound is not None)
+    if bound is not None:
+        (exact,) = max_edits_by_scores(np.array([score]), sum(lengths), scoring, letters, free_ends).tolist()
+        assert edits <= exact == most(bound, query, target)
 
 
 def alone(query, target, q):
