@@ -13,6 +13,7 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Mode, Task
 from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.core.planning.tile_plan import Tile, TileLimits
@@ -113,6 +114,25 @@ class PairAligningEngine(Engine, Protocol):
 
     def prepare_pair_aligner(self, task: Task, budget: Budget) -> PairAligner:
         """Decide how to align listed pairs of a task. Raises `RunError` if the budget is too small."""
+
+
+class EditFinder(Protocol):
+    """Finds the edit distances of a task's pairs in any combination of queries and targets, whatever the task's scoring is."""
+
+    def find_edits(self, pairs: NearPairs) -> Integers:
+        """Return the edit distance of each listed pair if it is at most the pair's `distances`, otherwise -1: int64[pairs]. An exception
+        stops all work within a second."""
+
+    def close(self) -> None:
+        """Stop the work that other threads have begun, which fails with `RunError` within a second. The finder can be used again."""
+
+
+@runtime_checkable
+class EditFindingEngine(PairAligningEngine, Protocol):
+    """Engine that also finds the edit distances of listed pairs."""
+
+    def prepare_edit_finder(self, task: Task, budget: Budget) -> EditFinder:
+        """Prepare to find the edit distances of listed pairs of a task, in the memory that an aligner may use at other times."""
 
 
 @runtime_checkable

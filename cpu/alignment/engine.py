@@ -28,6 +28,7 @@ from gpualign.cpu.processor import describe_cpu, pick_instruction_set, usable_cp
 if TYPE_CHECKING:
     from gpualign.cpu.alignment.pair_list import CpuPairAligner
     from gpualign.cpu.alignment.path_recipe import PathRecipe
+    from gpualign.cpu.near_pairs.listed_edits import ListedEditFinder
 
 # About a tenth of a second of work: short enough for a smooth progress bar and balanced threads, long enough that packing a
 # block of targets takes little of it.
@@ -126,7 +127,7 @@ class CpuPreparedTask:
 
 
 class CpuEngine:
-    """The CPU engine for alignments and near pairs; implements `gpualign.core.execution.engine.PairAligningEngine`.
+    """The CPU engine for alignments and near pairs; implements `gpualign.core.execution.engine.EditFindingEngine`.
 
     threads: number of workers (default: the number of CPUs that this process may use minus `spare_cpus`, or as many as fit in memory)
     instruction_set: variant name (default: the fastest that this processor supports; the environment variable GPUALIGN_INSTRUCTION_SET
@@ -312,6 +313,13 @@ class CpuEngine:
         recipe, threads, _ = self._fit_path_recipe(task, budget)
         native = native_path_recipe(recipe, budget.scratch_bytes // threads)
         return CpuPairAligner(task, recipe.kernel, threads, self.instruction_set.name, native)
+
+    def prepare_edit_finder(self, task: Task, budget: Budget) -> ListedEditFinder:
+        from gpualign.cpu.near_pairs.listed_edits import ListedEditFinder
+        from gpualign.cpu.near_pairs.recipe import near_pair_instruction_set
+
+        name = near_pair_instruction_set(self._instruction_set_requested)
+        return ListedEditFinder(task, code_count(task), name, self.threads, budget.scratch_bytes)
 
     def _fit_path_recipe(self, task: Task, budget: Budget) -> tuple[PathRecipe, int, int]:
         """Return the recipe for tracing a task's pairs, the number of threads that fit in the budget, and the scratch memory, in bytes,

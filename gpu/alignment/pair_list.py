@@ -16,7 +16,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.arrays import Integers, Scores
 from gpualign.core.common.errors import RunError
-from gpualign.core.execution.engine import PairAligner, PairAligningEngine
+from gpualign.core.execution.engine import EditFindingEngine, PairAligner
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.gpu.alignment.pair_bands import BandBatch, batches_by_weight, plan_batches
 from gpualign.gpu.alignment.pair_list_worker import PairListWorker
@@ -52,14 +52,14 @@ class HostPairAligner(PairAligner, Protocol):
         """
 
 
-class HostPairEngine(PairAligningEngine, Protocol):
+class HostPairEngine(EditFindingEngine, Protocol):
     """Engine of the host."""
 
     def prepare_pair_aligner(self, task: Task, budget: Budget) -> HostPairAligner: ...
 
 
 class CudaPairEngine:
-    """Engine that aligns listed pairs on CUDA devices. Implements `gpualign.core.execution.engine.PairAligningEngine`.
+    """Engine that aligns listed pairs on CUDA devices. Implements `gpualign.core.execution.engine.EditFindingEngine`.
 
     find_devices: returns devices that no other engine uses, though two objects may stand for one device; called when the lists so far are
         long enough
@@ -73,6 +73,7 @@ class CudaPairEngine:
         self._note = note
         self.capabilities = host.capabilities
         self.prepare = host.prepare
+        self.prepare_edit_finder = host.prepare_edit_finder
 
     def prepare_pair_aligner(self, task: Task, budget: Budget) -> PairAligner:
         host = self._host.prepare_pair_aligner(task, budget)
