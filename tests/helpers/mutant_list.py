@@ -290,4 +290,17 @@ JOURNAL = mutants_of(
     },
 )
 
-MUTANTS = [*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *JOURNAL]
+STRANDS = mutants_of(
+    "strands",
+    "core/execution/both_strands.py",
+    "tests/execution/test_strand_pairs.py",
+    {
+        "the bound is too low by one": ("pairs.targets[bounded], limits[bounded]))", "pairs.targets[bounded], limits[bounded] - 1))"),
+        "a tie of the plus strand is lost": ("astype(np.int64) + ~is_minus", "astype(np.int64) + 1"),
+        "distances are taken for scores": ("np.where(self.task.scoring.edit, -scores, scores)", "scores"),
+        "the better strand keeps its name": ("is_minus[others[better]] ^= True", "is_minus[others[better]] ^= False"),
+        "strangers are aligned": ("others = np.flatnonzero(edits >= 0)", "others = np.flatnonzero(edits >= -1)"),
+    },
+)
+
+MUTANTS = [*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *STRANDS, *JOURNAL]
