@@ -146,6 +146,17 @@ def test_near_pairs_are_those_of_every_pair(file, tmp_path, options, passes, fil
         assert rows(*options, *words) == [{name: row[name] for name in ("query", "target", "distance", "strand")} for row in wanted]
 
 
+@pytest.mark.parametrize(
+    "scoring", [(), ("--end-gaps", "free"), ("--end-gaps", "query"), ("--gap", 3), ("--match", 2, "--mismatch", 1)], ids=str
+)
+def test_near_pairs_with_a_coverage(file, scoring):
+    """They are found by the parts that are covered, whatever the edits at the ends."""
+    words = [*scoring, "--strand", "both", "--fields", "query,target,score,strand,identity,coverage,cigar", file]
+    wanted = [row for row in rows(*words) if float(row["identity"]) >= 0.85 and float(row["coverage"]) >= 0.6]
+    assert rows("--min-identity", 0.85, "--min-coverage", 0.6, *words) == wanted
+    assert {row["strand"] for row in wanted} == {"+", "-"}
+
+
 def test_sam_and_paf(records, file, tmp_path):
     gpualign_here("nw", "-q", "--strand", "both", file, "-o", tmp_path / "x.sam")
     table = rows("--strand", "both", "--fields", "query,target,strand", file)
