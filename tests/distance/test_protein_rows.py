@@ -92,12 +92,15 @@ def test_proteins_beside_nucleotides(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, row in (("n.aln", "ACGTACGTAC"), ("p.aln", "MELFIPQLEK")):
         (tmp_path / name).write_text(f">{name[0]}1\n{row}\n>{name[0]}2\n{row}\n")
+    (tmp_path / "many.aln").write_text("".join(f">m{k}\nACGTACGTAC\n" for k in range(20)))
+    (tmp_path / "list.txt").write_text("many.aln\np.aln\nn.aln\n")
     gpualign_here("index", "n.aln", "-o", "n.gps")
     of_both = "p.aln: these look like proteins, not nucleotides, but the first letters of n.aln look like nucleotides; --all-letters"
     of_set = "p.aln: these look like proteins, not nucleotides, which the set of samples holds"
     for words, message in (
         ("dist n.aln p.aln", "p.aln: these look like proteins, not nucleotides; --missing pairwise compares amino acids"),
         ("dist p.aln n.aln", "p.aln: these look like proteins, not nucleotides; --missing pairwise compares amino acids"),
+        ("dist @list.txt", "p.aln: these look like proteins, not nucleotides; --missing pairwise compares amino acids"),
         ("dist n.aln p.aln --missing pairwise", of_both),
         ("dist p.aln n.gps --missing pairwise", of_set),
         ("index p.aln --append n.gps", of_set),

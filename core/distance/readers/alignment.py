@@ -7,7 +7,7 @@ memory grows with the differences between samples, and sites at which all sample
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import chain
@@ -286,10 +286,9 @@ def read_alignments(
     compared = options.compared_letters or _compared_letters(options, data)
     scanner = _sites.AlignmentScanner(aligned_row_code_table(compared), scratch().fileno(), memory)
     files: list[_FileRecords] = []
+    letters = [0] * 256  # number of times that each byte occurs in the files read so far
     for text in chain([first], texts):
         source, before = text.source, scanner.records
-        if files and not text.joins_previous and compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
-            raise _proteins_error(files, options)
         try:
             _scan_text(scanner, text, data if text is first else b"", threads, chunk_bytes)
         except InputError:
@@ -306,9 +305,12 @@ def read_alignments(
         if scanner.records == before:
             raise InputError(f"{source}: no records")
         files.append(_FileRecords(source, before, scanner.records, text.joins_previous))
+        if compared is ComparedLetters.NUCLEOTIDES:
+            total = [scanner.letters(byte) for byte in range(256)]
+            if _look_like_proteins([count - earlier for count, earlier in zip(total, letters, strict=True)]):
+                raise _proteins_error(files, options)
+            letters = total
     sets = _names_of_sets(scanner.ids, files, options.allow_duplicates)
-    if compared is ComparedLetters.NUCLEOTIDES and _look_like_proteins(scanner.letters):
-        raise _proteins_error(files, options)
     return AlignmentSource(ScannedRows(scanner), Samples(sets[0], sets[-1]), files[0].source, compared)
 
 
@@ -317,20 +319,20 @@ def _compared_letters(options: CallOptions, text: bytes) -> ComparedLetters:
     if options.all_letters:
         return ComparedLetters.LETTERS if options.gaps_missing else ComparedLetters.CHARACTERS
     rows = b"".join(line for line in text[:_SAMPLE_BYTES].splitlines() if not line.startswith(b">"))
-    if options.gaps_missing and _look_like_proteins(rows.count):
+    if options.gaps_missing and _look_like_proteins([rows.count(byte) for byte in range(256)]):
         return ComparedLetters.AMINO_ACIDS
     return ComparedLetters.NUCLEOTIDES
 
 
-def _look_like_proteins(count: Callable[[int], int]) -> bool:
-    """Return whether letters are those of proteins. count: returns how often a byte occurs."""
-    letters = sum(count(byte) for byte in range(256) if chr(byte).isalpha())
-    return sum(count(byte) for byte in _AMINO_ACID_ONLY_LETTERS) > letters / 10
+def _look_like_proteins(counts: Sequence[int]) -> bool:
+    """Return whether letters are those of proteins. counts: number of times that each byte occurs"""
+    letters = sum(count for byte, count in enumerate(counts) if chr(byte).isalpha())
+    return sum(counts[byte] for byte in _AMINO_ACID_ONLY_LETTERS) > letters / 10
 
 
 def _proteins_error(files: Sequence[_FileRecords], options: CallOptions) -> InputError:
-    """Return the error for proteins where nucleotides are expected. files: all files that have been read; the last set holds proteins"""
-    at_fault = next(file.source for file in reversed(files) if not file.joins_previous)
+    """Return the error for proteins where nucleotides are expected. files: all files that have been read; the last holds proteins"""
+    at_fault = files[-1].source
     found, every = f"{at_fault}: these look like proteins, not nucleotides", parameter("all_letters")
     if options.compared_letters is not None:
         return InputError(f"{found}, which the set of samples holds; samples of a set are of one kind")
