@@ -93,18 +93,25 @@ def encode_translated_set(
     if alphabet_of_set(set_index, translated_sets) is DNA:
         protein = letters.first_protein_record
         if protein is None and alphabet != DNA.name and letters.alphabet() is PROTEIN:
-            protein = raw[0].source
+            protein = _first_file_of(raw, PROTEIN)
         if protein is not None:
             if letters.first_dna_record is None:
                 letters.alphabet()  # may be DNA in which letters are masked
             hint = "" if letters.first_protein_record else f"; if they are nucleotides, add {parameter('alphabet', 'dna')}"
             raise InputError(f"{protein} looks like protein, and {_other_alphabet_message(translated_sets, set_index, DNA)}{hint}")
         return join_sets(encode_all(raw, DNA.name, is_masked, threads)[1])
-    dna = letters.first_dna_record or (raw[0].source if letters.first_protein_record is None and letters.alphabet() is DNA else None)
+    dna = letters.first_dna_record
+    if dna is None and letters.first_protein_record is None and letters.alphabet() is DNA:
+        dna = _first_file_of(raw, DNA)
     if dna is not None and alphabet != PROTEIN.name:
         hint = f"if they are proteins, add {parameter('alphabet', 'protein')}"
         raise InputError(f"{dna} looks like DNA, and {_other_alphabet_message(translated_sets, set_index, PROTEIN)}; {hint}")
     return join_sets(encode_all(raw, PROTEIN.name, is_masked, threads)[1])
+
+
+def _first_file_of(raw: Sequence[RawRecords], alphabet: Alphabet) -> str:
+    """Return the name of the first file whose own letters are of this alphabet. The letters of all files together must be."""
+    return next(one.source for one in raw if count_letters([one]).alphabet() is alphabet)
 
 
 def _other_alphabet_message(translated_sets: str, side: int, alphabet: Alphabet) -> str:
@@ -167,10 +174,10 @@ def translate_inputs(
     table = codon_table(genetic_code)
     queries = inputs.queries
     if _IS_TRANSLATED[translated_sets][0] and len(short := np.flatnonzero(queries.lengths < CODON_LENGTH)):
-        record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
+        first = int(short[0])
         raise InputError(
-            f"{queries.source}: record {record!r} has {letters} of the {CODON_LENGTH} letters of a codon"
-            f" and cannot be translated; leave it out"
+            f"{queries.file_of(first)}: record {queries.ids[first]!r} has {int(queries.lengths[first])} of the {CODON_LENGTH} letters of a"
+            f" codon and cannot be translated; leave it out"
         )
     original = (
         inputs
@@ -196,7 +203,11 @@ def _drop_short_targets(targets: SequenceSet, reporter: Reporter) -> SequenceSet
         return targets
     if not len(long_enough):
         raise InputError(f"{targets.source}: no record has the {CODON_LENGTH} letters of a codon")
-    first = targets.ids[int(np.argmin(targets.lengths >= CODON_LENGTH))]
-    who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
-    reporter.note(f"{targets.source}: left out {who} shorter than a codon")
+    at = int(np.argmin(targets.lengths >= CODON_LENGTH))
+    first = targets.ids[at]
+    if short == 1:
+        reporter.note(f"{targets.file_of(at)}: left out record {first!r}, which is shorter than a codon")
+    else:
+        where = f" of {targets.file_of(at)}" if len(targets.files) > 1 else ""
+        reporter.note(f"{targets.source}: left out {short:,} records, {first!r}{where} the first, which are shorter than a codon")
     return targets.keep(long_enough)

@@ -316,6 +316,29 @@ def test_short_targets_are_left_out(tmp_path):
     assert [line.split(b"\t")[1] for line in out.splitlines()[1:]] == [b"a"]
 
 
+def test_files_of_a_list_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "n.fa", {"a": GENE})
+    write(tmp_path / "short.fa", {"b": "AC", "c": "G"})
+    write(tmp_path / "codes.fa", {"d": "RYKMSWBDHV" * 12})
+    write(tmp_path / "p.fa", {"p": "MEEPQSDPSV"})
+    write(tmp_path / "one.fa", {"e": "AC"})
+    write(tmp_path / "mixed.fa", {"t": "GRYK"})
+    write(tmp_path / "long.fa", {"u": "G" * 30})
+    for first, second in (("n", "short"), ("n", "codes"), ("n", "one"), ("mixed", "long")):
+        (tmp_path / f"{second}.txt").write_text(f"{first}.fa\n{second}.fa\n")
+    for words, message in (
+        ("query @short.txt p.fa", "short.fa: record 'b' has 2 of the 3 letters"),
+        ("query @codes.txt p.fa", "codes.fa looks like protein"),
+        ("query n.fa @long.txt", "long.fa looks like DNA"),
+    ):
+        with pytest.raises(InputError, match=f"^{message}"):
+            gpualign_here("sw", "--translate", *words.split())
+    said = {name: gpualign_here("sw", "--translate", "target", "p.fa", f"@{name}.txt")[1] for name in ("short", "one")}
+    assert "one.fa: left out record 'e', which is shorter than a codon" in said["one"]
+    assert "n.fa and short.fa: left out 2 records, 'b' of short.fa the first, which are shorter than a codon" in said["short"]
+
+
 def test_calls_from_python():
     """The same rows as the command's; encoded sequences must be of the alphabet that is wanted."""
     wanted = [
