@@ -6,10 +6,13 @@ import os
 import stat
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError
+from gpualign.core.common.errors import InputError, quoted
 
 LIST_PREFIX = "@"
 """Prefix of an argument that names a list. A file whose own name begins with @ must be given as ./@NAME."""
+
+_MAX_NAME_LENGTH = 4095
+"""Maximum length of a path in bytes on Linux."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,13 @@ def input_files(argument: str) -> InputFiles:
     if not named:
         raise InputError(f"{source}: names no files; expected the name of a file on each line")
     for number, name in named:
-        if name == listed and name != STDIO:
+        if name != STDIO and listed != STDIO and (name == listed or (_exists(name) and os.path.samefile(name, listed))):
             raise InputError(f"{source}: line {number} is the list itself")
         if name != STDIO and not _exists(name):
             if number == named[0][0] and name.startswith(">"):
                 raise InputError(f"{source}: line {number} is FASTA; expected a list of files after @: leave out the @")
+            if "\0" in name or len(name) > _MAX_NAME_LENGTH:
+                raise InputError(f"{source}: line {number} is not the name of a file: {quoted(name)}; expected a list of files after @")
             raise InputError(
                 f"{source}: line {number}: {name!a}: no such file; names in a list are relative to the working directory, {os.getcwd()}"
             )

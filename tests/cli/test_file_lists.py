@@ -124,7 +124,9 @@ def test_ids_of_two_files(folder):
         ("one.fa\nlists\n", "lists: expected a file, found a directory"),
         ("one.fa\nempty.fa\n", "empty.fa: "),
         ("one.fa\ngap.fa\n", "gap.fa: record 'g': '-' at position 3 is a gap"),
-        ("one.fa\n\0.fa\n", "l.txt: line 2: "),
+        ("one.fa\n./l.txt\n", "l.txt: line 2 is the list itself"),
+        ("one.fa\n\0.fa\n", r"l.txt: line 2 is not the name of a file: '\\x00.fa'; expected a list of files after @"),
+        ("x" * 5000, f"l.txt: line 1 is not the name of a file: '{'x' * 39}.u2026'; expected"),
         ("one.fa\nprotein.fa\n", "one.fa: record 'a' looks like DNA, protein.fa: record 'p' like protein"),
     ],
 )
