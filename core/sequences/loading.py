@@ -19,6 +19,7 @@ from gpualign.core.sequences.alphabet import (
     ALPHABETS,
     DNA,
     INVALID_CODE,
+    PROTEIN,
     Alphabet,
     AlphabetCensus,
     LetterKinds,
@@ -382,7 +383,8 @@ def encode_all(
 
 
 def _alphabet_of(inputs: Sequence[RawRecords]) -> Alphabet:
-    """Return the alphabet of all inputs by their letters."""
+    """Return the alphabet of all inputs by their letters. Raises `InputError` if they contradict each other or the titles of columns."""
+    _check_columns(inputs)
     try:
         return count_letters(inputs, len(inputs) > 1).alphabet()
     except InputError:
@@ -390,6 +392,20 @@ def _alphabet_of(inputs: Sequence[RawRecords]) -> Alphabet:
             if len(places := np.flatnonzero(raw.letters.text == ord(">"))):
                 raise invalid_letter(raw.source, raw.letters, int(places[0]), DNA, raw.ids.__getitem__) from None
         raise
+
+
+def _check_columns(inputs: Sequence[RawRecords]) -> None:
+    """Raise `InputError` if one table has amino acids, by the title of its column, and another nucleotides. Those of receptors are too
+    short to be told apart from amino acids by letters alone."""
+    tables = [(raw, raw.table) for raw in inputs if raw.table is not None]
+    of_proteins = next((f"{table.sequence_title} of {raw.source}" for raw, table in tables if table.alphabet == PROTEIN.name), None)
+    for raw, table in tables if of_proteins else ():
+        letters = count_letters([raw])
+        if table.alphabet == "auto" and letters.first_protein_record is None and letters.alphabet() is DNA:
+            raise InputError(
+                f"{raw.source}: the column {table.sequence_title} holds nucleotides, and {of_proteins} amino acids;"
+                f" compare columns of one kind, or if all are amino acids, add {parameter('alphabet', PROTEIN.name)}"
+            )
 
 
 def named_alphabet(inputs: Sequence[RawRecords]) -> str:

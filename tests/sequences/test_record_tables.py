@@ -182,3 +182,15 @@ def test_several_and_compressed_tables_are_one_set(tmp_path):
     rows, told = gpualign_here("nw", "--edit", "--max-distance", "1", "--same", "v_call", "--device", "cpu", f"@{tmp_path / 'list'}")
     assert rows == b"query\ttarget\tdistance\na\tc\t1\n"
     assert "1.tsv: a table; 1 sequence of the column junction_aa; left out 1 of 2 rows" in told
+
+
+def test_tables_of_nucleotides_and_amino_acids_are_not_compared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "aa.tsv").write_bytes(airr(("a", "TRBV1", "CASF"), ("b", "TRBV1", "CASR")))
+    (tmp_path / "nt.tsv").write_bytes(airr(("c", "TRBV1", "TGTGCCTTT"), titles=("sequence_id", "v_call", "junction")))
+    (tmp_path / "list").write_text("nt.tsv\naa.tsv\n")
+    reason = "^nt.tsv: the column junction holds nucleotides, and junction_aa of aa.tsv amino acids; .*--alphabet protein"
+    for words in (["nw", "aa.tsv", "nt.tsv"], ["nw", "@list"], ["cluster", "@list", "--max-distance", "1"]):
+        with pytest.raises(InputError, match=reason):
+            gpualign_here(*words, "--edit")
+    assert b"a\tc\t" in gpualign_here("nw", "--edit", "aa.tsv", "nt.tsv", "--alphabet", "protein", "--device", "cpu")[0]
