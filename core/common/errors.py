@@ -91,22 +91,25 @@ class TooLittleMemory(RunError):
     problem: what does not fit
     needed_bytes: number of bytes that the run needs, 0 if unknown
     advice: what the user can do
+    available_bytes: number of bytes that were left for what does not fit; 0 if this is unknown or not a share of the budget
 
-    The message ends with the advice. If this process's memory limit might make the advice impossible to follow, the message also states the
-    limit.
+    The message ends with the advice. Shares grow at least as fast as the budget, so the message can say how much more memory is enough. If
+    this process's memory limit might make the advice impossible to follow, the message also states the limit.
     """
 
-    def __init__(self, problem: str, needed_bytes: int = 0, advice: str = f"raise {parameter('memory')}") -> None:
+    def __init__(self, problem: str, needed_bytes: int = 0, advice: str = f"raise {parameter('memory')}", available_bytes: int = 0) -> None:
         super().__init__(problem)
         self.needed = needed_bytes
         self.advice = advice
+        self.available = available_bytes
 
     @property
     def message(self) -> str:
         from gpualign.core.common.memory import describe_limit, exceeds_half_of_free_memory
 
         limit = f"; {describe_limit()}" if exceeds_half_of_free_memory(self.needed) else ""
-        return f"{super().message}; {self.advice}{limit}"
+        enough = f"; {-(-self.needed // self.available):,} times as much is enough for this step" if self.available > 0 else ""
+        return f"{super().message}; {self.advice}{enough}{limit}"
 
 
 class InputWarning(UserWarning):

@@ -69,7 +69,9 @@ def plan_bands(queries: int, targets: int, upper_triangle: bool, memory: int, pa
     if max_rows < 1:
         needed = targets * pair_bytes
         raise TooLittleMemory(
-            f"the memory budget is too small: a row of {targets:,} pairs takes {needed:,} bytes, {memory:,} are left", needed
+            f"the memory budget is too small: a row of {targets:,} pairs takes {needed:,} bytes, {memory:,} are left",
+            needed,
+            available_bytes=memory,
         )
     bands = -(-queries // min(max_rows, queries))
     return DistancePlan(queries, targets, upper_triangle, -(-queries // bands), pair_bytes)

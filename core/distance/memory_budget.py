@@ -29,5 +29,7 @@ class DistanceBudget:
         """
         left = memory - call_bytes
         if left < memory // 4:
-            raise TooLittleMemory(f"the memory budget is too small: the calls alone take {call_bytes:,} bytes of {memory:,}", call_bytes)
+            problem = f"the memory budget is too small: the calls alone take {call_bytes:,} bytes of {memory:,}"
+            # With more memory up to a quarter of it is taken by calls that now go to a file, and another must be left.
+            raise TooLittleMemory(problem, call_bytes, available_bytes=memory // 2)
         return cls(memory // 4, left // 8, left // 2, left // 4)

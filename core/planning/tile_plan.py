@@ -411,6 +411,7 @@ def make_plan(
             raise TooLittleMemory(
                 f"the memory budget is too small: buffered results need {needed:,} bytes of it, {limits.result_bytes:,} are left",
                 needed,
+                available_bytes=limits.result_bytes,
             )
     preferred_rows = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.min_diagonal_bands)
     rows = max(group_size, min(rows, preferred_rows, limits.band_rows) // group_size * group_size)

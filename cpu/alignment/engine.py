@@ -193,6 +193,7 @@ class CpuEngine:
                 f"{needed_bytes:,} bytes of scratch, {available_bytes:,} are left",
                 needed_bytes,
                 SCRATCH_MEMORY_ADVICE,
+                available_bytes,
             )
         return threads
 

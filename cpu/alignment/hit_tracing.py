@@ -92,6 +92,7 @@ class HitTracer:
                 f"the memory budget is too small: tracing hits of up to {longest[0]:,} and {longest[1]:,} letters needs "
                 f"{bytes_per_thread:,} bytes of scratch, {memory // 2:,} are left",
                 bytes_per_thread,
+                available_bytes=memory // 2,
             )
         self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, memory // 2 // self._threads))
         self._path_recipe = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)

@@ -166,7 +166,8 @@ def make_near_pair_recipe(task: Task, letters: int, instruction_set: str, memory
                 yield steps
 
     if (needed := record_data_bytes(task, letters, FilterCascade())) > memory:
-        raise TooLittleMemory(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left", needed)
+        problem = f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left"
+        raise TooLittleMemory(problem, needed, available_bytes=memory)
     joined = _make_join_recipe(task, memory)
     if joined and joined.pair_nanoseconds <= _STEP_COSTS.pair:  # no steps examine a pair for less
         measure(FilterCascade())

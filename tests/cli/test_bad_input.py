@@ -1,6 +1,8 @@
 """Bad input and bad usage: exit code 2, one clear line on stderr, nothing on stdout, nothing written."""
 
 import gzip
+import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -305,6 +307,29 @@ def test_a_budget_that_is_too_small_fails_the_run(tmp_path):
         assert done.returncode == 1
         assert b"memory budget is too small" in done.stderr
         assert b"raise --memory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "memory"),
+    [
+        ("nw", 130_000),
+        ("nw --edit --max-distance 9", 130_000),
+        ("sw --max-evalue 1", 700_000),
+        ("dist", 5_000),
+        ("dist", 10_000),
+        ("cluster --min-identity 0.9", 300_000),
+    ],
+)
+def test_the_memory_that_a_refusal_names_is_enough(tmp_path, words, memory):
+    rng, path = random.Random(1), Path(tmp_path / "in.fa")
+    path.write_text("".join(f">r{k}\n{''.join(rng.choices('ACGT', k=3000))}\n" for k in range(40)))
+    command, *options = words.split()
+    expected, steps = gpualign(command, "-q", path, *options).stdout, []
+    while (done := gpualign(command, "-q", path, *options, "--memory", str(memory), check=False)).returncode:
+        steps.append(re.sub(rb"[\d,]+", b"", done.stderr))
+        memory *= int(re.search(rb"; ([\d,]+) times as much is enough for this step$", done.stderr.strip())[1].replace(b",", b""))
+    assert done.stdout == expected
+    assert len(set(steps)) == len(steps) > 0
 
 
 HUGE = "100000000000000000000"
