@@ -43,6 +43,7 @@ from gpualign.core.results.near_results import NearPairResults
 from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.core.scoring.listed_distances import ListedDistance
 from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.cpu.alignment.engine import CpuPreparedTask
 from gpualign.jobs.devices.memory import remaining_memory, sequence_bytes, text_thread_count
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.devices.selection import NearPairEngines
@@ -132,6 +133,14 @@ class NearPairJob:
         return self.plan.cells
 
     @property
+    def finds_on_cpu(self) -> bool:
+        """True if this process finds the near pairs on the CPU."""
+        from gpualign.core.execution.both_strands import BothStrandsPreparedTask
+
+        prepared = self.prepared.inner if isinstance(self.prepared, BothStrandsPreparedTask) else self.prepared
+        return isinstance(prepared, CpuPreparedTask)
+
+    @property
     def hardware(self) -> str:
         return self.prepared.hardware
 
@@ -196,10 +205,13 @@ class NearPairJob:
     def for_queries(self, start: int, stop: int) -> NearPairJob:
         """Return a job for only the pairs of queries [start, stop). This job does not group equal records, because jobs for other queries
         may need pairs from the same group."""
-        job = (
-            replace(self.make_ungrouped(), groups=self.groups) if any(duplicates.repeated_count for duplicates in self.duplicates) else self
-        )
+        job = self.ungrouped()
         return replace(job, plan=job.plan.for_queries(start, stop))
+
+    def ungrouped(self) -> NearPairJob:
+        """Return a job for the same pairs that compares equal records like others."""
+        has_equal = any(duplicates.repeated_count for duplicates in self.duplicates)
+        return replace(self.make_ungrouped(), groups=self.groups) if has_equal else self
 
     def counting_neighbours(self) -> NearPairJob:
         """Return a job whose results need only suffice to count the near pairs of each query (`NeighbourCountsSink`)."""
@@ -224,8 +236,12 @@ class NearPairJob:
         with ExitStack() as resources:
             if self.aligner is not None:
                 resources.enter_context(closing(self.aligner))
-            records = self._expand_to_records(bands, survivors)
-            resources.enter_context(closing_iterator(records))
+            yield from self.align_lists(self._expand_to_records(bands, survivors))
+
+    def align_lists(self, records: Iterator[tuple[NearPairs, int]]) -> Iterator[NearPairResults]:
+        """Yield near pairs of records with their alignments; not the pairs that `groups` exclude. records: as returned by
+        `_expand_to_records`"""
+        with closing_iterator(records):
             lists = self._lists_to_align(records)
             if self.aligner is not None and self.aligner.uses_device:
                 yield from map_ahead(lambda item: self.align_pairs(*item), lists, _LISTS_AHEAD, self.aligner.close, _LISTS_AT_ONCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,11 @@ from gpualign.core.results.blocks import Block
 from gpualign.core.results.filter import Filter
 from gpualign.jobs.job import PairJob
 
+if TYPE_CHECKING:
+    from gpualign.jobs.near_pair_subset import NearPairSubset
 
-def result_blocks(job: PairJob, identity_definition: int, progress: Progress) -> Iterator[Block]:
+
+def result_blocks(job: PairJob | NearPairSubset, identity_definition: int, progress: Progress) -> Iterator[Block]:
     """Yield the results as blocks of bounded size, in input order. Closing the iterator stops all work."""
     with closing_iterator(job.run(progress)[0]) as results:
         for one in results:
@@ -25,7 +28,7 @@ def result_blocks(job: PairJob, identity_definition: int, progress: Progress) ->
 
 
 def passing_blocks(
-    job: PairJob, filter: Filter, identity_definition: int, progress: Progress
+    job: PairJob | NearPairSubset, filter: Filter, identity_definition: int, progress: Progress
 ) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
     """Yield (i, j, value) for the pairs that pass, in input order, one block at a time: the numbers of their queries and targets, and the
     quantity that the filter uses. This is the identity (float64) with `min_identity`, 1 - identity (float64) with `max_distance`, otherwise

@@ -34,6 +34,10 @@ class NearPairs:
     def select(self, indices: Any) -> NearPairs:  # any index of an array
         return NearPairs(self.queries[indices], self.targets[indices], self.distances[indices])
 
+    def earlier_first(self) -> NearPairs:
+        """Return the pairs with queries and targets swapped where the target has the lower number."""
+        return NearPairs(np.minimum(self.queries, self.targets), np.maximum(self.queries, self.targets), self.distances)
+
     def transposed(self) -> NearPairs:
         """Return the pairs with queries and targets swapped."""
         return NearPairs(self.targets, self.queries, self.distances)
