@@ -52,10 +52,6 @@ class CellDistances:
         return self.job.task
 
     @property
-    def total_work(self) -> int:
-        return self.job.total_work
-
-    @property
     def work_unit(self) -> str:
         return self.job.work_unit
 
@@ -68,11 +64,15 @@ class CellDistances:
         return self.pair_bytes
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        progress.expect(self.job.total_work)
         edges = EdgeListBuilder(storage)
         with closing_iterator(self.job.run(progress)[0]) as results:
             for one in results:
                 edges.add(one.pairs.queries, one.pairs.targets, one.pairs.distances.astype(np.float64))
         return edges.finish(len(self.duplicates))
+
+    def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        return self.find_near_pairs(progress, storage)
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         return np.array(levels, dtype=np.float64)

@@ -14,7 +14,7 @@ from gpualign.core.clustering.abundances import table_abundances
 from gpualign.core.clustering.clusters import Clustering, clustering_from_centroids, clustering_from_labels
 from gpualign.core.clustering.edge_builder import EdgeStorage
 from gpualign.core.clustering.edges import PAIR_BYTES, EdgeList, Edges
-from gpualign.core.clustering.greedy import clustering_order, first_copies, greedy_centroids
+from gpualign.core.clustering.greedy import centroid_pair_count, clustering_order, first_copies, greedy_centroids
 from gpualign.core.clustering.linkage import average_linkage, complete_linkage, largest_linked_count, linkage_bytes, single_linkage
 from gpualign.core.clustering.precomputed import WRITTEN_DECIMALS, ListedPairs, Threshold
 from gpualign.core.clustering.spanning_forest import labels_at, spanning_forest
@@ -199,15 +199,25 @@ class NearPairGraph:
 
     edges: the pairs
     copies: number of copies of each record, int64[records]
+    order: numbers of the records in the order of greedy clustering, if near pairs without a centroid may be missing; None: none is missing
     """
 
     edges: EdgeList
     copies: Integers = field(repr=False)
+    order: Integers | None = field(default=None, repr=False)
+
+    @cached_property
+    def centroids(self) -> Integers:
+        """Greedy centroid of each record, int64[records], if there is an order."""
+        assert self.order is not None
+        return greedy_centroids(self.edges, self.order)
 
     @cached_property
     def count(self) -> int:
-        """Number of near pairs of all copies."""
-        return self.edges.near_pair_count(self.copies)
+        """Number of near pairs of all copies; if there is an order, only those of a centroid with a later record."""
+        if self.order is None:
+            return self.edges.near_pair_count(self.copies)
+        return centroid_pair_count(self.edges, self.order, self.centroids, self.copies)
 
     @cached_property
     def forest(self) -> Edges:
@@ -233,13 +243,8 @@ class ClusterJob:
     memory: int
 
     @property
-    def total_work(self) -> int:
-        """Amount of work known so far, in units of `work_unit`; `run` may add to it."""
-        return self.distances.total_work
-
-    @property
     def work_unit(self) -> str:
-        """Unit of `total_work`, "cells" or "pairs"."""
+        """Unit of the work that is reported as progress, "cells" or "pairs"."""
         return self.distances.work_unit
 
     def describe(self) -> DescriptionRows:
@@ -249,28 +254,43 @@ class ClusterJob:
         return [*self.distances.describe(), ("method", self.method), ("near pairs", kept)]
 
     def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:
-        """Return (the clusters, the number of near pairs), as `find_near_pairs` and `cluster` do, and raise the same errors."""
-        near = self.find_near_pairs(progress, scratch)
+        """Return (the clusters, the number of near pairs), as `find_pairs_to_cluster` and `cluster` do, and raise the same errors."""
+        near = self.find_pairs_to_cluster(progress, scratch)
         return self.cluster(near, progress), near.count
 
     def find_near_pairs(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairGraph:
-        """Return the near pairs.
+        """Return all near pairs.
 
         scratch: creates temporary files for near pairs that do not fit into memory
 
         Raises `RunError` if temporary files cannot be written.
         """
-        storage = EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
-        edges, duplicates = self.distances.find_near_pairs(progress, storage), self.distances.duplicates
-        return NearPairGraph(edges, np.bincount(duplicates.group_of, minlength=len(duplicates)))
+        return NearPairGraph(self.distances.find_near_pairs(progress, self._storage(scratch)), self._copies)
+
+    def find_pairs_to_cluster(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairGraph:
+        """Return the near pairs that `cluster` needs: those of greedy centroids, or all for the other methods. Parameters and errors as for
+        `find_near_pairs`."""
+        if self.record_order is None:
+            return self.find_near_pairs(progress, scratch)
+        order, _ = first_copies(self.record_order, self.distances.duplicates.group_of)
+        return NearPairGraph(self.distances.find_centroid_pairs(order, progress, self._storage(scratch)), self._copies, order)
+
+    def _storage(self, scratch: MakeScratch) -> EdgeStorage:
+        return EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
+
+    @property
+    def _copies(self) -> Integers:
+        """Number of copies of each distinct record: int64[records]."""
+        duplicates = self.distances.duplicates
+        return np.bincount(duplicates.group_of, minlength=len(duplicates))
 
     def cluster(self, near: NearPairGraph, progress: ExtendableProgress) -> Clustering:
         """Return the clusters by `method`. Raises `TooLittleMemory` if the linkage of connected records would need more than the memory
         limit."""
         edges, duplicates = near.edges, self.distances.duplicates
         if self.record_order is not None:
-            order, leaders = first_copies(self.record_order, duplicates.group_of)
-            return clustering_from_centroids(greedy_centroids(edges, order), edges).expand_copies(duplicates.group_of, leaders)
+            _, leaders = first_copies(self.record_order, duplicates.group_of)
+            return clustering_from_centroids(near.centroids, edges).expand_copies(duplicates.group_of, leaders)
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, near.copies).expand_copies(duplicates.group_of, duplicates.first_records)
 
@@ -319,21 +339,24 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
     groups, selector = _group_records(records, scoring, o, reporter)
     copied = copy_bytes(records, groups)
-    memory = o.resources.memory or default_memory(records.nbytes + copied + 2 * RECORD_BYTES * len(groups))
+    batches = (copied or records.nbytes) if options.method == "greedy" and options.verify is None else 0
+    memory = o.resources.memory or default_memory(records.nbytes + copied + batches + 2 * RECORD_BYTES * len(groups))
     if not worth_copying(copied, memory - records.nbytes):
         groups, copied = singleton_groups(records), 0
+    if not worth_copying(batches, memory - records.nbytes - copied):
+        batches = 0
     if selector is not None:
         filter = replace(filter, groups=selector.select(groups.first_records))
     if groups.repeated_count:
         reporter.detail(f"{format_count(groups.repeated_count, 'record')} equal to earlier ones")
         distinct = select_distinct(records, groups, o.resources.host_threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    near_bytes = near_pair_memory(records.nbytes + copied, memory)
+    near_bytes = near_pair_memory(records.nbytes + copied + batches, memory)
     original_bytes = records.nbytes if copied else 0  # kept in addition to the copy of the distinct records
-    resources = replace(o.resources, memory=memory - near_bytes - original_bytes)
+    resources = replace(o.resources, memory=memory - near_bytes - original_bytes - batches)
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
-    alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter)
+    alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter, batches)
     return _make_job(alignments, options, order, memory), alignments
 
 

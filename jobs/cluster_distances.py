@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
-from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
+from gpualign.core.clustering.edge_builder import EdgeStorage, collect_edges
 from gpualign.core.clustering.edges import Chunk, EdgeList, pair_distances
 from gpualign.core.clustering.precomputed import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.common.arrays import Integers, Reals
@@ -25,7 +25,10 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.jobs import nw
+from gpualign.jobs.centroid_pairs import find_centroid_pairs
 from gpualign.jobs.job import DescriptionRows, PairJob
+from gpualign.jobs.near_pair_subset import NearPairSubset
+from gpualign.jobs.near_pairs import NearPairJob
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
 from gpualign.jobs.reporter import SILENT_REPORTER
@@ -45,18 +48,18 @@ class DistanceSource(Protocol):
         """Groups of identical records. The other methods compare one record of each group, and identify it by the number of the group."""
 
     @property
-    def total_work(self) -> int:
-        """Work needed to find the near pairs, in units of `work_unit`."""
-
-    @property
     def work_unit(self) -> str:
-        """Unit of `total_work`, "cells" or "pairs"."""
+        """Unit of the work that is reported as progress, "cells" or "pairs"."""
 
     def near_pair_bytes(self, memory: int) -> int:
         """Return the bytes that near pairs may take in memory. memory: memory that the clustering may use, in bytes."""
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         """Return the near pairs. storage: where they are stored."""
+
+    def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        """Return the near pairs of greedy centroids with later records, and perhaps other near pairs. order: numbers of the records in
+        clustering order; storage: where the pairs are stored"""
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         """Return the limit for each of several maximum distances: a pair is near if, and only if, its distance does not exceed the limit,
@@ -102,6 +105,7 @@ class AlignmentDistances:
     job: aligns `distinct_inputs`
     options: options of the alignments
     filter: conditions that a near pair must meet
+    batch_bytes: memory for copies of records that are compared in batches, in bytes; 0: all pairs are compared together
     """
 
     task: Task
@@ -110,10 +114,7 @@ class AlignmentDistances:
     job: PairJob
     options: nw.NwOptions
     filter: Filter
-
-    @property
-    def total_work(self) -> int:
-        return self.job.total_work
+    batch_bytes: int = 0
 
     @property
     def work_unit(self) -> str:
@@ -125,7 +126,7 @@ class AlignmentDistances:
         return Pairing.ABOVE.pair_count(self.duplicates.record_count, self.duplicates.record_count)
 
     def near_pair_bytes(self, memory: int) -> int:
-        return near_pair_memory(self.sequence_bytes, memory)
+        return near_pair_memory(self.sequence_bytes + self.batch_bytes, memory)
 
     @property
     def sequence_bytes(self) -> int:
@@ -134,11 +135,24 @@ class AlignmentDistances:
         return records.nbytes + (0 if distinct is records else distinct.nbytes)
 
     def find_near_pairs(self, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        edges = EdgeListBuilder(storage)
-        for i, j, values in passing_blocks(self.job, self.filter, self.options.identity_def, progress):
+        progress.expect(self.job.total_work)
+        return collect_edges(len(self.duplicates), self._near_chunks(self.job, progress), storage)
+
+    def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        if self.batch_bytes and isinstance(self.job, NearPairJob):
+
+            def near_chunks(subset: NearPairSubset) -> Iterator[Chunk]:
+                progress.expect(subset.plan.cells)
+                return self._near_chunks(subset, progress)
+
+            if (pairs := find_centroid_pairs(self.job, order, near_chunks, storage)) is not None:
+                return pairs
+        return self.find_near_pairs(progress, storage)
+
+    def _near_chunks(self, job: PairJob | NearPairSubset, progress: ExtendableProgress) -> Iterator[Chunk]:
+        for i, j, values in passing_blocks(job, self.filter, self.options.identity_def, progress):
             if len(i):
-                edges.add(i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64))
-        return edges.finish(len(self.duplicates))
+                yield i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64)
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         return np.array(levels, dtype=np.float64)
@@ -208,6 +222,8 @@ class AlignmentDistances:
         }
         if not self.duplicates.repeated_count:
             del counts["distinct"]
+        if self.batch_bytes and "estimate" in rows:
+            rows["estimate"] = f"at most {rows['estimate']}; less if clusters have many records"
         return list({**counts, **rows, **counts}.items())
 
 
@@ -228,10 +244,6 @@ class KnownDistances:
         return singleton_groups(self.precomputed.ids)
 
     @property
-    def total_work(self) -> int:
-        return 0
-
-    @property
     def work_unit(self) -> str:
         return "cells"
 
@@ -242,6 +254,9 @@ class KnownDistances:
         if isinstance(self.precomputed, ListedPairs) and self.precomputed.are_near_distances(self.threshold):
             return self.precomputed.pairs
         return collect_edges(len(self.precomputed.ids), self.precomputed.near_chunks(self.threshold), storage)
+
+    def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
+        return self.find_near_pairs(progress, storage)
 
     def distance_limits(self, levels: Sequence[float]) -> Reals:
         at = [replace(self.threshold, max_distance=level, min_identity=None) for level in levels]

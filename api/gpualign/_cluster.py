@@ -159,10 +159,8 @@ def cluster(
         options.check(aligned=True)
         inputs = encode_inputs(seqs, None, alignment.resources.host_threads, alignment.read_options)
         ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
-    reporter = ProgressReporter(progress)
-    reporter.expect(job.total_work)
     with ScratchFiles() as files:
-        clustering, _ = job.run(reporter, files.new_scratch)
+        clustering, _ = job.run(ProgressReporter(progress), files.new_scratch)
     return Clusters(clustering.labels, clustering.representatives, clustering.distances, ids)
 
 

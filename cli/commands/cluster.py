@@ -180,7 +180,7 @@ def cluster(
         else:
             clustering, near, changed = run.write_clusters(check)
             results = {**clustering.summary, **({} if changed is None else {"changed": changed})}
-            report = partial(reporter.report_clusters, clustering.sizes.tolist(), near.count, changed_count=changed)
+            report = partial(reporter.report_clusters, clustering.sizes.tolist(), near, changed_count=changed)
         engine, pairs = None, {}
         if (alignments := source.alignments) is not None:
             engine = (alignments.job.hardware, alignments.job.kernel)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpualign.core.clustering.verification import Problems
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.execution.totals import Totals
+    from gpualign.jobs.cluster import NearPairGraph
     from gpualign.jobs.cluster_names import NamedClusters
     from gpualign.jobs.job import DescriptionRows
 
@@ -149,7 +150,7 @@ class ConsoleReporter:
         counts = f"{format_count(sample_count, 'sample')}, {format_count(totals.site_count, 'site')}, {pairs}"
         self.note(f"{counts}, {totals.speed_text}, {engine}")
 
-    def report_clusters(self, cluster_sizes: list[int], near_pair_count: int, engine: str | None, changed_count: int | None = None) -> None:
+    def report_clusters(self, cluster_sizes: list[int], near: NearPairGraph, engine: str | None, changed_count: int | None = None) -> None:
         """Print the summary of a clustering.
 
         cluster_sizes: number of records in each cluster
@@ -158,7 +159,8 @@ class ConsoleReporter:
         """
         changed = "" if changed_count is None else f", {format_count(changed_count, 'record')} changed"
         self.note(
-            f"{format_count(sum(cluster_sizes), 'record')}, {format_count(near_pair_count, 'near pair')}, "
+            f"{format_count(sum(cluster_sizes), 'record')}, {format_count(near.count, 'near pair')}"
+            f"{'' if near.order is None else ' with a centroid'}, "
             f"{format_count(len(cluster_sizes), 'cluster')}: {format_count(cluster_sizes.count(1), 'singleton')}, "
             f"the largest of {max(cluster_sizes, default=0):,}{changed}{f', {engine}' if engine else ''}"
         )

@@ -77,3 +77,20 @@ def greedy_centroids(edges: EdgeList, order: Integers) -> Integers:
         join_centroids(*concatenate_chunks(chunks), rank, start, stop, chosen)
     centroids: Integers = order[chosen[rank]]
     return centroids
+
+
+def centroid_pair_count(edges: EdgeList, order: Integers, centroids: Integers, copies: Integers) -> int:
+    """Return the number of near pairs of a centroid with a record that is clustered later, copies included.
+
+    edges: at least these pairs
+    order: numbers of the records in clustering order
+    centroids: centroid of each record, int64[records]
+    copies: number of copies of each record, int64[records]; the first one is clustered as the record, the others join it
+    """
+    rank, is_centroid = np.empty(len(order), dtype=np.int64), centroids == np.arange(len(order))
+    rank[order] = np.arange(len(order))
+    count = int((copies[is_centroid] - 1).sum())
+    for i, j, _ in edges.chunks():
+        is_first = rank[i] < rank[j]
+        count += int(copies[np.where(is_first, j, i)[is_centroid[np.where(is_first, i, j)]]].sum())
+    return count

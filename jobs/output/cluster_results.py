@@ -46,10 +46,12 @@ class ClusterRun:
     reporter: RunReporter
 
     @contextmanager
-    def _near_pairs(self) -> Iterator[tuple[NearPairGraph, ExtendableProgress]]:
+    def _near_pairs(self, to_cluster: bool = False) -> Iterator[tuple[NearPairGraph, ExtendableProgress]]:
+        """Find all near pairs, or only those that the method needs to cluster the records."""
         job = self.source.job
-        with self.reporter.progress(job.total_work, self.spec.path, job.work_unit) as progress:
-            yield job.find_near_pairs(progress, self.files.new_scratch), progress
+        with self.reporter.progress(0, self.spec.path, job.work_unit) as progress:
+            find = job.find_pairs_to_cluster if to_cluster else job.find_near_pairs
+            yield find(progress, self.files.new_scratch), progress
 
     def write_names(self, names: NamesFiles, earlier: EarlierNames, has_all_near_pairs: bool) -> tuple[NamedClusters, NearPairGraph]:
         """Name the clusters at several thresholds, write the names, and return (names, near pairs).
@@ -75,7 +77,7 @@ class ClusterRun:
             open_cluster_outputs(self.spec, self.files) as write,
             open_linkage_report(self.options.linkage_report, self.files) as write_report,
         ):
-            with self._near_pairs() as (near, progress):
+            with self._near_pairs(to_cluster=check is None) as (near, progress):
                 if check is None:
                     clustering = job.cluster(near, progress)
                 else:

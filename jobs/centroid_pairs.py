@@ -1,0 +1,124 @@
+"""Finds the near pairs of greedy centroids without comparing all members of a cluster with each other.
+
+Records are taken in clustering order, in batches of those that are not near a centroid yet. The centroids among a batch are compared with
+all later records: also with those that have a centroid, because another one may be nearer. The centroids of a batch are found in the same
+way, from smaller batches, until so few of its pairs are near that all of these are found together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, collect_edges
+from gpualign.core.clustering.edges import Chunk, EdgeList
+from gpualign.core.clustering.greedy import greedy_centroids
+from gpualign.core.common.arrays import Integers
+from gpualign.jobs.near_pair_subset import NearPairSubset
+from gpualign.jobs.near_pairs import NearPairJob
+
+NearChunks = Callable[[NearPairSubset], Iterator[Chunk]]
+"""Function that returns the pairs of a subset that pass all thresholds, with their distances."""
+
+_SAMPLE_SIZES = 64, 256, 1024
+"""Numbers of records in the samples that are drawn, one after the other, to choose the size of a batch."""
+
+_MIN_SAMPLE_PAIRS = 16
+"""Number of near pairs in a sample from which no larger sample is drawn."""
+
+_BATCH_PAIRS, _BATCH_PAIRS_PER_RECORD_ON_CPU, _BATCH_PAIRS_PER_RECORD = 1_000, 0.5, 4.0
+"""Number of near pairs in a batch, and additional ones for each record from which batches are taken, if the CPU finds them and otherwise.
+Finding and aligning so many takes about as long as starting the engine and preparing these records, once for each batch."""
+
+_MIN_BATCHES = 4
+"""Number of batches below which all pairs are found together."""
+
+
+def find_centroid_pairs(job: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage) -> EdgeList | None:
+    """Return near pairs, among them all pairs of a greedy centroid with a later record. None if there are so few near pairs that all of
+    them are found as quickly.
+
+    job: finds the near pairs of one set
+    order: numbers of the records in clustering order
+    storage: where the pairs are stored
+    """
+    whole = job.ungrouped()
+    with nullcontext() if whole.aligner is None else closing(whole.aligner):
+        search = _CentroidSearch(whole, order, near_chunks, replace(storage, memory=storage.memory // 2))
+        if search.batch_size(order) is None:
+            return None
+        search.find(order)
+        return search.edges.finish(len(order))
+
+
+class _CentroidSearch:
+    """Search for the centroids of a set. The parameters are those of `find_centroid_pairs`, but twice the memory of the storage is used.
+
+    edges: near pairs, among them all pairs of the centroids found so far with later records
+    """
+
+    def __init__(self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage) -> None:
+        self._whole = whole
+        self._near_chunks = near_chunks
+        self._storage = storage
+        self._pairs_per_record = _BATCH_PAIRS_PER_RECORD_ON_CPU if whole.finds_on_cpu else _BATCH_PAIRS_PER_RECORD
+        self._rank = np.empty(len(order), dtype=np.int64)
+        self._rank[order] = np.arange(len(order))
+        self._is_waiting = np.ones(len(order), dtype=np.bool_)  # neither a centroid nor near one, as far as known
+        self._is_in_batch = np.zeros(len(order), dtype=np.bool_)
+        self.edges = EdgeListBuilder(storage)
+
+    def find(self, records: Integers) -> Integers:
+        """Return the centroids among records that are not near an earlier centroid, and add the near pairs of these centroids with later
+        ones of the records to `edges`. records: in clustering order"""
+        found, waiting = [records[:0]], records
+        while len(waiting):
+            size = self.batch_size(waiting)
+            batch = waiting[:size]
+            centroids = self._find_together(batch) if size is None else self.find(batch)
+            self._is_waiting[batch] = False
+            self._compare(centroids, records, batch)
+            found.append(centroids)
+            waiting = waiting[self._is_waiting[waiting]]
+        return np.concatenate(found)
+
+    def batch_size(self, records: Integers) -> int | None:
+        """Return how many records a batch of these takes; None: all of them."""
+        count, pairs = len(records), 0
+        for size in _SAMPLE_SIZES:
+            if count <= size:
+                return None
+            sample = np.sort(records[:: -(-count // size)])
+            pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample)))
+            if pairs >= _MIN_SAMPLE_PAIRS:
+                break
+        wanted = _BATCH_PAIRS + self._pairs_per_record * count
+        batch_size = max(2, round(len(sample) * sqrt(wanted / (pairs + 1))))
+        return batch_size if _MIN_BATCHES * batch_size <= count else None
+
+    def _find_together(self, batch: Integers) -> Integers:
+        """Return the centroids of a batch, after adding all near pairs of its records to `edges`."""
+        records = np.sort(batch)
+        chunks = self._near_chunks(NearPairSubset(self._whole, records))
+        numbered = ((np.searchsorted(records, i), np.searchsorted(records, j), distance) for i, j, distance in chunks)
+        within = collect_edges(len(records), numbered, self._storage)
+        for i, j, distance in within.chunks():
+            self.edges.add(records[i], records[j], distance)
+        centroids: Integers = records[greedy_centroids(within, np.searchsorted(records, batch)) == np.arange(len(records))]
+        return centroids
+
+    def _compare(self, centroids: Integers, records: Integers, batch: Integers) -> None:
+        """Add the near pairs of the centroids of a batch with later records that are not in the batch to `edges`. These records wait no
+        longer."""
+        self._is_in_batch[batch] = True
+        is_other = ~self._is_in_batch[records] & (self._rank[records] > self._rank[centroids].min())
+        self._is_in_batch[batch] = False
+        if not is_other.any():
+            return
+        for i, j, distance in self._near_chunks(NearPairSubset(self._whole, np.sort(centroids), np.sort(records[is_other]))):
+            self.edges.add(i, j, distance)
+            self._is_waiting[i] = self._is_waiting[j] = False

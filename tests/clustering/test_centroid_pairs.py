@@ -1,0 +1,167 @@
+"""Greedy clusters from the pairs of centroids alone: the same as from all near pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpualign.core.clustering.clusters import clustering_from_centroids
+from gpualign.core.clustering.greedy import centroid_pair_count, first_copies, greedy_centroids
+from gpualign.core.execution.totals import NullProgress
+from gpualign.core.files.scratch import ScratchFiles
+from gpualign.core.scoring.scoring import ScoringOptions
+from gpualign.core.sequences.record_tables import TableColumns
+from gpualign.jobs import centroid_pairs, cluster
+from gpualign.jobs.cluster import ClusterOptions
+from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.near_pair_subset import NearPairSubset
+from gpualign.jobs.nw import NwOptions
+from gpualign.jobs.options import PairThresholds
+from gpualign.jobs.sequence_loading import ReadOptions, read_inputs
+
+COMPLEMENTS = str.maketrans("ACGTN", "TGCAN")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    """Batches of a few records, so that small sets are divided into batches of batches."""
+    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (4, 8))
+    monkeypatch.setattr(centroid_pairs, "_MIN_SAMPLE_PAIRS", 2)
+    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS", 1)
+    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS_PER_RECORD_ON_CPU", 0.01)
+    monkeypatch.setattr(centroid_pairs, "_MIN_BATCHES", 2)
+
+
+def families(rng, sizes, length=40, edits=4, letters="ACGT"):
+    """Records of families in which all differ from an ancestor by a few edits, in random order; some are equal."""
+    records = []
+    for size in sizes:
+        ancestor = "".join(rng.choice(list("ACGT"), length))
+        for _ in range(size):
+            record = list(ancestor)
+            for _ in range(rng.integers(0, edits + 1)):
+                place = rng.integers(len(record))
+                record[place : place + 1] = rng.choice(["", *letters, *(a + b for a in "ACGT" for b in "ACGT")])
+            records.append("".join(record))
+    return rng.permutation(records).tolist()
+
+
+def prepare(path, records, options):
+    path.write_text("".join(f">r{k}\n{record}\n" for k, record in enumerate(records)))
+    return cluster.prepare(read_inputs([[str(path)]], options.alignment_options.read_options), options)[0]
+
+
+def options_of(*, method="greedy", order=None, memory=None, **alignment):
+    thresholds = alignment.pop("thresholds", PairThresholds(min_identity=0.9))
+    given = NwOptions(thresholds=thresholds, resources=Resources("cpu", 1, memory), **alignment)
+    return ClusterOptions(given, method, order)
+
+
+def check(job):
+    """Compare a greedy clustering with the one from all near pairs, which is returned."""
+    with ScratchFiles() as files:
+        near = job.find_near_pairs(NullProgress(), files.new_scratch)
+        found, count = job.run(NullProgress(), files.new_scratch)
+        group_of = job.distances.duplicates.group_of
+        order, leaders = first_copies(job.record_order, group_of)
+        centroids = greedy_centroids(near.edges, order)
+        expected = clustering_from_centroids(centroids, near.edges).expand_copies(group_of, leaders)
+        assert found.labels.tolist() == expected.labels.tolist()
+        assert found.representatives.tolist() == expected.representatives.tolist()
+        assert found.distances.tolist() == expected.distances.tolist()
+        assert count == centroid_pair_count(near.edges, order, centroids, near.copies)
+    return expected
+
+
+SCORED = {
+    "identity": {},
+    "coverage of the shorter": {"thresholds": PairThresholds(min_identity=0.9, min_coverage=0.8, coverage_of="shorter")},
+    "identity of all columns": {"thresholds": PairThresholds(min_identity=0.85), "identity_def": 1},
+    "edits": {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=5)},
+    "edits of either strand": {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=5), "strand": "both"},
+    "identity on either strand": {"strand": "both"},
+    "Hamming": {"scoring": ScoringOptions(hamming=True), "thresholds": PairThresholds(max_distance=4)},
+    "ambiguity letters left out": {"ambiguous": "skip"},
+}
+
+
+@pytest.mark.parametrize("order", ["length", "input"])
+@pytest.mark.parametrize("scored", SCORED)
+def test_clusters_are_those_of_all_near_pairs(rng, tmp_path, monkeypatch, scored, order):
+    records = families(rng, [60, 25, 10, 5, *[1] * 12], letters="ACGTN" if "ambiguity" in scored else "ACGT")
+    if "either" in scored:
+        records = [record.translate(COMPLEMENTS)[::-1] if rng.integers(2) else record for record in records]
+    compared = []
+    run = NearPairSubset.run
+    monkeypatch.setattr(NearPairSubset, "run", lambda self, progress: compared.append(self.plan.cells) or run(self, progress))
+    expected = check(prepare(tmp_path / "x.fa", records, options_of(order=order, **SCORED[scored])))
+    assert len(set(expected.labels.tolist())) > 10
+    assert len(compared) > 8
+    strands = 2 if "either" in scored else 1
+    assert sum(compared) < strands * len(records) * (len(records) - 1) // 2
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), edits=st.integers(0, 3), order=st.sampled_from(["length", "input"]))
+def test_short_records_with_many_ties(tmp_path_factory, data, edits, order):
+    records = data.draw(st.lists(st.text("AC", min_size=1, max_size=6), min_size=1, max_size=60))
+    options = options_of(order=order, scoring=ScoringOptions(edit=True), thresholds=PairThresholds(max_distance=edits))
+    check(prepare(tmp_path_factory.mktemp("ties") / "x.fa", records, options))
+
+
+def test_a_centroid_that_comes_later_may_be_nearer(tmp_path):
+    """c is near a, but nearer b, which belongs to a later batch."""
+    ancestor = "CAACCAACGCAGTGGTGGCCGGCGTCTTTATGTGTTATACCCAGTCAATAATGTCCGACG"
+    changed = [ancestor[:k] + ("A" if ancestor[k] != "A" else "C") + ancestor[k + 1 :] for k in range(40)]
+    far = "".join("GTAC"["ACGT".index(letter)] if place in (50, 53, 56, 59) else letter for place, letter in enumerate(changed[3]))
+    records = [ancestor, *changed[:20], far, changed[3]]
+    options = options_of(order="input", scoring=ScoringOptions(edit=True), thresholds=PairThresholds(max_distance=4))
+    found = check(prepare(tmp_path / "x.fa", records, options))
+    assert found.representatives[found.labels].tolist() == [0] * 21 + [21] + [0]
+    longest_first = prepare(tmp_path / "y.fa", [*records, far[:-1]], options)
+    assert check(longest_first).representatives.tolist() == [0, 21]
+
+
+def test_pairs_that_do_not_fit_the_memory(rng, tmp_path, monkeypatch):
+    from gpualign.core.clustering.stored_edges import EdgeWriter
+    from gpualign.jobs import cluster_distances
+
+    job = prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of())
+    written = []
+    write = EdgeWriter.write
+    monkeypatch.setattr(EdgeWriter, "write", lambda self, *pairs: write(self, *pairs) or written.append(len(pairs[0])))
+    monkeypatch.setattr(cluster_distances, "near_pair_memory", lambda *_: 200)
+    check(job)
+    assert len(written) > 4
+
+
+def test_records_that_differ_in_a_column_are_not_near(rng, tmp_path):
+    records = families(rng, [60, 20], length=15)
+    (tmp_path / "x.tsv").write_text(
+        "sequence_id\tjunction\tv_call\n" + "".join(f"r{k}\t{one}\tTRBV{1 + k % 2}*01\n" for k, one in enumerate(records))
+    )
+    read = ReadOptions(columns=TableColumns(same=("v_call",)))
+    edits = {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=3)}
+    job, _ = cluster.prepare(read_inputs([[str(tmp_path / "x.tsv")]], read), options_of(read_options=read, **edits))
+    labels = check(job).labels
+    assert not set(labels[::2].tolist()) & set(labels[1::2].tolist())
+
+
+def test_memory_without_room_for_copies_is_used_as_before(rng, tmp_path):
+    records = families(rng, [5] * 20, length=9000, edits=9)
+    edits = {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=20)}
+    tight = prepare(tmp_path / "x.fa", records, options_of(memory=int(2.25 * sum(map(len, records))), **edits))
+    assert tight.distances.batch_bytes == 0
+    check(tight)
+    assert prepare(tmp_path / "x.fa", records, options_of()).distances.batch_bytes > 0
+
+
+def test_counted_pairs_are_those_of_centroids_with_later_records():
+    from gpualign.core.clustering.edges import Edges
+
+    edges = Edges(4, np.array([0, 0, 1, 2]), np.array([1, 2, 2, 3]), np.ones(4))
+    order, copies = np.array([2, 0, 1, 3]), np.array([1, 5, 3, 2])
+    centroids = greedy_centroids(edges, order)
+    assert centroids.tolist() == [2, 2, 2, 2]
+    # two copies of record 2, and all copies of the records 0, 1 and 3
+    assert centroid_pair_count(edges, order, centroids, copies) == 2 + 1 + 5 + 2
