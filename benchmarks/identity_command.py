@@ -1,11 +1,11 @@
 """`gpualign nw` and `cluster` by identity and coverage, as whole commands beside vsearch, MMseqs2 and CD-HIT, and what those miss.
 
-python benchmarks/identity_command.py --genes 16s.fasta.gz --proteins proteins.fasta.gz [--sizes 4000 10000] [--device cuda:0]
-    [--output benchmarks/results/identity_command.md]
+python benchmarks/identity_command.py --genes 16s.fasta.gz --proteins proteins.fasta.gz [--sizes 4000 10000] [--reads 20000 100000]
+    [--device cuda:0] [--output benchmarks/results/identity_command.md]
 
-Genes at 97 %, proteins at 90 %, at least 0.8 of each record aligned; families of records made from those of the files (near_sets.py). All
-programs have their default options otherwise. Those that are not installed are left out, and one that did not end within --limit seconds
-is not started for larger sets.
+Genes and reads at 97 %, proteins at 90 %, at least 0.8 of each record aligned; families of records made from those of the files, and reads
+of one amplicon (near_sets.py), which are only clustered around representatives. All programs have their default options otherwise. Those
+that are not installed are left out, and one that did not end within --limit seconds is not started for larger sets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from common import GPUALIGN, children_seconds, finish, machine, make_parser, table, write_fasta
-from near_sets import families
+from near_sets import families, reads
 
 from gpualign.cpu.processor import usable_cpu_count
 
@@ -35,6 +35,7 @@ COVERAGE = "0.8"
 WORKS = PAIRS, LINKAGE, GREEDY = "pairs", "single linkage", "representatives"
 ALL_PAIRS = "vsearch --allpairs_global"
 MARGIN = 0.01  # above the threshold, for pairs that are clearly near
+READ_LETTERS = 250
 LONG = 20.0  # seconds from which on a command is run once
 
 
@@ -54,7 +55,7 @@ class Records:
     near: np.ndarray | None = None
 
     def __str__(self) -> str:
-        return f"{self.count:,} {'proteins' if self.kind == 'proteins' else 'genes'}"
+        return f"{self.count:,} {self.kind.removeprefix('partial-')}"
 
 
 @dataclass(frozen=True)
@@ -263,6 +264,20 @@ class Bench:
             self.compare(records, [p for p in started if (p.work == PAIRS if few else p.name != ALL_PAIRS)])
         return hardware
 
+    def run_reads(self) -> str:
+        """Compare clusters of reads around representatives, and return the device that gpualign runs on. Their near pairs are not listed,
+        because most reads of a species are near each other."""
+        hardware = ""
+        for count in sorted(self.options.reads):
+            path = write_fasta(self.folder / "records.fa", reads(count, READ_LETTERS, 1), prefix="")
+            records = Records("reads", count, path, "0.97")
+            started = [p for p in programs(records, self.options) if p.work == GREEDY and ("reads", p.name) not in self.given_up]
+            folder = self.folder / "first"
+            seconds([*started[0].words, "--summary", "summary.json"], folder, self.options.limit)  # fills the cache of kernels
+            hardware = json.loads((folder / "summary.json").read_text())["engine"]["hardware"]
+            self.compare(records, started)
+        return hardware
+
 
 def main() -> None:
     parser = make_parser(__doc__)
@@ -270,13 +285,14 @@ def main() -> None:
     parser.add_argument("--proteins", metavar="FASTA", help="real proteins")
     parser.add_argument("--sizes", type=int, nargs="+", default=[4000, 10_000], help="records of a set")
     parser.add_argument("--some", type=int, default=200, help="genes of which vsearch aligns all pairs")
+    parser.add_argument("--reads", type=int, nargs="+", default=[], help="reads of a set")
     parser.add_argument("--device", help="of gpualign")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=300, help="seconds of a command")
     options = parser.parse_args()
-    if not (options.genes or options.proteins):
-        parser.error("--genes or --proteins is needed")
+    if not (options.genes or options.proteins or options.reads):
+        parser.error("--genes, --proteins or --reads is needed")
     hardware = ""
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), options)
@@ -284,17 +300,22 @@ def main() -> None:
             hardware = bench.run("partial-genes", options.genes, "0.97")
         if options.proteins:
             hardware = bench.run("proteins", options.proteins, "0.9")
+        if options.reads:
+            hardware = bench.run_reads()
     source = ", ".join(Path(path).name for path in (options.genes, options.proteins) if path)
     text = f"# Near pairs and clusters by identity\n\n{machine()}. gpualign on {hardware}. Founders: {source}.\n\n"
     notes = [
-        "Genes at 97 % identity, proteins at 90 %, at least 0.8 of each record aligned. Seconds of whole processes, from the file to the",
-        f"result, medians of {options.runs} alternating runs (one run from {LONG:.0f} s on), and how many times as long as gpualign.",
+        "Genes and reads at 97 % identity, proteins at 90 %, at least 0.8 of each record aligned. Seconds of whole processes, from the",
+        f"file to the result, medians of {options.runs} alternating runs (one run from {LONG:.0f} s on), and how many times as long as",
+        "gpualign.",
         "",
         f"*Clearly near* pairs are at least {MARGIN * 100:.0f} percentage point above the threshold by a strict definition: equal letters",
         "divided by all columns, where gaps at the ends and ambiguity letters count as differences. The margin is there because other",
         "scores, and other definitions of identity and coverage, give slightly other results. The alignments are gpualign's. There are",
         f"{', '.join(bench.near)}.",
     ]
+    if options.reads:
+        notes += ["", f"Reads of one amplicon have {READ_LETTERS} letters, and their clearly near pairs are not counted."]
     if bench.given_up:
         notes += ["", f"A program that took more than {options.limit:.0f} s, or failed, was not started for larger sets."]
     missing = [name for name in ("vsearch", "mmseqs", "cd-hit", "cd-hit-est") if not shutil.which(name)]
