@@ -90,7 +90,7 @@ class CellDistances:
     def known_pairs(self, groups: Sequence[Integers], progress: ExtendableProgress) -> Iterator[Chunk]:
         return iter(())  # only near pairs have distances, and the caller has those
 
-    def describe(self) -> DescriptionRows:
+    def describe(self, order: Integers | None) -> DescriptionRows:
         """Return the rows that describe the job's plan, which covers distinct cells only."""
         counts = {"cells": f"{len(self.cells):,}", "distinct": f"{len(self.duplicates):,}", "pairs": f"{self.pair_count:,}"}
         return list({**counts, **dict(self.job.describe()), **counts}.items())

@@ -7,10 +7,11 @@ way, from smaller batches, until so few of its pairs are near that all of these 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 
@@ -37,6 +38,9 @@ Finding and aligning so many takes about as long as starting the engine and prep
 _MIN_BATCHES = 4
 """Number of batches below which all pairs are found together."""
 
+_MEASURED_SECONDS, _SAMPLE_GROWTH = 0.1, 4
+"""Seconds for which an estimate is measured, unless all records take less; factor by which samples grow until then."""
+
 
 def find_centroid_pairs(job: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage) -> EdgeList | None:
     """Return near pairs, among them all pairs of a greedy centroid with a later record. None if there are so few near pairs that all of
@@ -55,21 +59,44 @@ def find_centroid_pairs(job: NearPairJob, order: Integers, near_chunks: NearChun
         return search.edges.finish(len(order))
 
 
+def estimate_seconds(job: NearPairJob, order: Integers, near_chunks: NearChunks) -> tuple[float, int] | None:
+    """Return (estimated seconds of `find_centroid_pairs`, number of records on which they were measured); None if that returns None.
+
+    The time grows at least in proportion to the number of records, at most with its square; how fast is seen from samples.
+    """
+    whole = job.ungrouped()
+    with nullcontext() if whole.aligner is None else closing(whole.aligner):
+        if _CentroidSearch(whole, order, near_chunks, None).batch_size(order) is None:
+            return None
+        count, seconds, growth = 0, 0.0, 1.0
+        while count < len(order) and seconds < _MEASURED_SECONDS:
+            sample = order[:: -(-len(order) // (_SAMPLE_GROWTH * count or _SAMPLE_SIZES[-1]))]
+            start = time.perf_counter()
+            _CentroidSearch(whole, sample, near_chunks, None).find(sample)
+            elapsed = time.perf_counter() - start
+            if count:
+                growth = min(2.0, max(1.0, log(elapsed / seconds) / log(len(sample) / count)))
+            count, seconds = len(sample), elapsed
+        return seconds * (len(order) / count) ** growth, count
+
+
 class _CentroidSearch:
-    """Search for the centroids of a set. The parameters are those of `find_centroid_pairs`, but twice the memory of the storage is used.
+    """Search for the centroids of some records. The parameters are those of `find_centroid_pairs`, but twice the memory of the storage is
+    used, and without a storage any memory.
 
     edges: near pairs, among them all pairs of the centroids found so far with later records
     """
 
-    def __init__(self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage) -> None:
+    def __init__(self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage | None) -> None:
+        count = len(whole.task.queries)
         self._whole = whole
         self._near_chunks = near_chunks
         self._storage = storage
         self._pairs_per_record = _BATCH_PAIRS_PER_RECORD_ON_CPU if whole.finds_on_cpu else _BATCH_PAIRS_PER_RECORD
-        self._rank = np.empty(len(order), dtype=np.int64)
+        self._rank = np.empty(count, dtype=np.int64)
         self._rank[order] = np.arange(len(order))
-        self._is_waiting = np.ones(len(order), dtype=np.bool_)  # neither a centroid nor near one, as far as known
-        self._is_in_batch = np.zeros(len(order), dtype=np.bool_)
+        self._is_waiting = np.ones(count, dtype=np.bool_)  # neither a centroid nor near one, as far as known
+        self._is_in_batch = np.zeros(count, dtype=np.bool_)
         self.edges = EdgeListBuilder(storage)
 
     def find(self, records: Integers) -> Integers:

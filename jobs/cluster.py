@@ -251,7 +251,8 @@ class ClusterJob:
         """Return the plan as rows, including a time estimate from a short measurement."""
         held = self.distances.near_pair_bytes(self.memory) // PAIR_BYTES
         kept = f"up to {held:,} in memory, more in a temporary file, {PAIR_BYTES} bytes each"
-        return [*self.distances.describe(), ("method", self.method), ("near pairs", kept)]
+        order = None if self.record_order is None else first_copies(self.record_order, self.distances.duplicates.group_of)[0]
+        return [*self.distances.describe(order), ("method", self.method), ("near pairs", kept)]
 
     def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:
         """Return (the clusters, the number of near pairs), as `find_pairs_to_cluster` and `cluster` do, and raise the same errors."""

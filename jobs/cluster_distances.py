@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory, parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.totals import ExtendableProgress
+from gpualign.core.execution.totals import ExtendableProgress, NullProgress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
@@ -25,7 +26,7 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.jobs import nw
-from gpualign.jobs.centroid_pairs import find_centroid_pairs
+from gpualign.jobs.centroid_pairs import estimate_seconds, find_centroid_pairs
 from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.near_pair_subset import NearPairSubset
 from gpualign.jobs.near_pairs import NearPairJob
@@ -85,8 +86,8 @@ class DistanceSource(Protocol):
         groups: as for `distances_within`
         """
 
-    def describe(self) -> DescriptionRows:
-        """Return the rows that describe the plan in a dry run."""
+    def describe(self, order: Integers | None) -> DescriptionRows:
+        """Return the rows that describe the plan in a dry run. order: as for `find_centroid_pairs`, if that is called; otherwise None"""
 
 
 def near_pair_memory(sequence_bytes: int, memory: int) -> int:
@@ -140,14 +141,14 @@ class AlignmentDistances:
 
     def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         if self.batch_bytes and isinstance(self.job, NearPairJob):
-
-            def near_chunks(subset: NearPairSubset) -> Iterator[Chunk]:
-                progress.expect(subset.plan.cells)
-                return self._near_chunks(subset, progress)
-
-            if (pairs := find_centroid_pairs(self.job, order, near_chunks, storage)) is not None:
+            pairs = find_centroid_pairs(self.job, order, partial(self._chunks_of_subset, progress), storage)
+            if pairs is not None:
                 return pairs
         return self.find_near_pairs(progress, storage)
+
+    def _chunks_of_subset(self, progress: ExtendableProgress, subset: NearPairSubset) -> Iterator[Chunk]:
+        progress.expect(subset.plan.cells)
+        return self._near_chunks(subset, progress)
 
     def _near_chunks(self, job: PairJob | NearPairSubset, progress: ExtendableProgress) -> Iterator[Chunk]:
         for i, j, values in passing_blocks(job, self.filter, self.options.identity_def, progress):
@@ -212,8 +213,8 @@ class AlignmentDistances:
         write_results(sink, job.plan, job.run(progress)[0])
         return sink.arrays[0].values.astype(np.float64)
 
-    def describe(self) -> DescriptionRows:
-        """Return the rows that describe the job's plan, which covers distinct records only."""
+    def describe(self, order: Integers | None) -> DescriptionRows:
+        """Return the rows that describe the job's plan, which covers distinct records only. order: as in `DistanceSource`"""
         rows = dict(self.job.describe())
         counts = {
             "sequences": f"{self.duplicates.record_count:,}",
@@ -222,8 +223,10 @@ class AlignmentDistances:
         }
         if not self.duplicates.repeated_count:
             del counts["distinct"]
-        if self.batch_bytes and "estimate" in rows:
-            rows["estimate"] = f"at most {rows['estimate']}; less if clusters have many records"
+        if order is not None and self.batch_bytes and isinstance(self.job, NearPairJob):
+            estimate = estimate_seconds(self.job, order, partial(self._chunks_of_subset, NullProgress()))
+            if estimate is not None:
+                rows["estimate"] = f"{estimate[0]:.1f} s, measured on {estimate[1]:,} of {len(order):,} records"
         return list({**counts, **rows, **counts}.items())
 
 
@@ -278,5 +281,5 @@ class KnownDistances:
             known = ~np.isnan(values)
             yield i[known], j[known], self.threshold.distances(values[known])
 
-    def describe(self) -> DescriptionRows:
+    def describe(self, order: Integers | None) -> DescriptionRows:
         return [("records", f"{len(self.precomputed.ids):,}"), ("pairs", f"{self.precomputed.known_pair_count:,} known")]

@@ -165,3 +165,15 @@ def test_counted_pairs_are_those_of_centroids_with_later_records():
     assert centroids.tolist() == [2, 2, 2, 2]
     # two copies of record 2, and all copies of the records 0, 1 and 3
     assert centroid_pair_count(edges, order, centroids, copies) == 2 + 1 + 5 + 2
+
+
+def test_the_estimate_is_measured_on_clusters_of_a_sample(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(centroid_pairs, "_MEASURED_SECONDS", 1e-9)
+    dense = prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of())
+    distinct = len(dense.distances.duplicates)
+    sample = len(range(0, distinct, -(-distinct // 8)))
+    assert dict(dense.describe())["estimate"].endswith(f" s, measured on {sample} of {distinct} records")
+    monkeypatch.setattr(centroid_pairs, "_MEASURED_SECONDS", float("inf"))
+    assert dict(dense.describe())["estimate"].endswith(f" s, measured on {distinct} of {distinct} records")
+    sparse = prepare(tmp_path / "y.fa", families(rng, [1] * 50), options_of())
+    assert dict(sparse.describe())["estimate"].split()[1:] == dict(sparse.distances.job.describe())["estimate"].split()[1:]
