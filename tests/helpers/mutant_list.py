@@ -303,4 +303,27 @@ STRANDS = mutants_of(
     },
 )
 
-MUTANTS = [*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER, *STRANDS, *JOURNAL]
+CENTROIDS = mutants_of(
+    "centroids",
+    "jobs/centroid_pairs.py",
+    "tests/clustering/test_centroid_pairs.py",
+    {
+        "only waiting records are compared": ("is_other = ~self._is_in_batch[records] &", "is_other = self._is_waiting[records] &"),
+        "near records wait on": ("self._is_waiting[i] = self._is_waiting[j] = False", "pass"),
+        "only later centroids are compared": ("self._rank[centroids].min()", "self._rank[centroids].max()"),
+        "members are centroids": ("== np.arange(len(records))]", ">= 0]"),
+        "batches overlap": ("self._is_waiting[batch] = False", "self._is_waiting[batch[:1]] = False"),
+    },
+)
+
+CENTROID_PAIRS = mutants_of(
+    "pairs of centroids",
+    "jobs/near_pair_subset.py",
+    "tests/clustering/test_centroid_pairs.py",
+    {"the later record is the query": ("pairs.earlier_first().sorted()", "pairs.sorted()")},
+)
+
+MUTANTS = [
+    *(*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER),
+    *(*STRANDS, *JOURNAL, *CENTROIDS, *CENTROID_PAIRS),
+]
