@@ -72,8 +72,9 @@ def sw(
     or with a threshold (--max-evalue, --min-identity, --min-score) all that pass. The scores of protein hits are adjusted to the
     compositions of query and target, as in BLAST (--composition).
 
-    QUERY is FASTA or FASTQ; DB is too, or an index made by `gpualign index`. Without DB the sequences of QUERY are searched against each
-    other. Files may be compressed; - is standard input; @LIST is all files named in LIST, one per line.
+    QUERY is FASTA, FASTQ or a plain list of peptides (one per line); so is DB, or it is an index made by `gpualign index`. Without DB the
+    sequences of QUERY are searched against each other. Files may be compressed; - is standard input; @LIST is all files named in LIST, one
+    per line.
 
     A gap of n letters costs open + (n-1) * extend. The default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
