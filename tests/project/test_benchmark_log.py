@@ -18,8 +18,9 @@ def entries_and_the_rest(page: str) -> tuple[list[str], list[str]]:
     """Return the ids of a page of the log, and the first lines of its entries without one.
 
     In a table of entries, a row without an id belongs to the row above. A table without a column of ids belongs to the paragraph above,
-    which is an entry, or else each of its rows begins with the ids that it sums up. A paragraph that begins with "*Learnt:*" belongs to
-    the entry above, which is a paragraph as well. A paragraph below a heading, or above a table or a list of entries, may introduce them.
+    which is an entry, or else each of its rows begins with the ids that it sums up, or says what a word means. A paragraph that begins with
+    "*Learnt:*" belongs to the entry above, which is a paragraph as well. A paragraph below a heading, or above a table or a list of
+    entries, may introduce them.
     """
     ids, without, has_owner = [], [], False
     blocks = page.strip().split("\n\n")
@@ -29,10 +30,10 @@ def entries_and_the_rest(page: str) -> tuple[list[str], list[str]]:
             starts = [line for index, line in enumerate(lines[2:]) if index == 0 or not line.startswith("| | ")]
         elif block.startswith("| entry |"):
             without += [line[:80] for line in lines[2:] if not re.match(rf"\| {ID.pattern}(, {ID.pattern})* \|", line)]
+        elif block.startswith(("#", "| word |")):
+            has_owner = False
         elif block.startswith(("|", "*Learnt:*")):
             without += [] if has_owner else [lines[0][:80]]
-        elif block.startswith("#"):
-            has_owner = False
         else:
             has_owner = re.match(rf"{ID.pattern}: ", block) is not None
             introduces = following.startswith(("|", "- ")) or (before.startswith("#") and re.match(rf"{ID.pattern}: ", following))
@@ -85,6 +86,7 @@ def test_comments_cite_the_log_by_id():
         ("C-001: a\n\n| b | c |\n|---|---|\n| 1 | 2 |\n\n| d |\n|---|\n| 1 |\n\nC-002: d", []),
         ("# Title\n\n| b | c |\n|---|---|\n| 1 | 2 |", ["| b | c |"]),
         ("C-001: a\n\n*Learnt:* b\n\n| c |\n|---|\n| 1 |\n\n*Learnt:* d", []),
+        ("# Title\n\nHow.\n\n| word | a |\n|---|---|\n| b | c |", []),
         ("# Title\n\n*Learnt:* b", ["*Learnt:* b"]),
         ("C-001: a\n\n# Title\n\n*Learnt:* b", ["*Learnt:* b"]),
         ("How.\n\n| id | a |\n|---|---|\n| C-001 | b |\n\n*Learnt:* c", ["*Learnt:* c"]),
