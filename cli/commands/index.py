@@ -67,9 +67,9 @@ def index(
     gpualign index SAMPLES --append NAME.gps    adds samples to a set
     gpualign index NAME.gps --withdraw ID       takes samples out of a set
 
-    An index (.gpa) saves `gpualign sw` from reading and sorting the database in every search. DB is one file of FASTA or FASTQ, plain or
-    compressed; - is standard input. Memory use does not depend on the size of the database; temporary files beside the index need about
-    twice its letters on disk.
+    An index (.gpa) saves `gpualign sw` from reading and sorting the database in every search. DB is one file: FASTA, FASTQ or
+    a plain list of peptides (one per line). It may be compressed; - is standard input. Memory use does not depend on the size of the
+    database; temporary files beside the index need about twice its letters on disk.
 
     A set of samples (.gps) can be given to `gpualign dist` wherever it reads samples. SAMPLES is an alignment (@LIST: several), a table of
     genotypes or alleles, VCF, BCF or a PLINK fileset. Appended samples must have the same sites as the set. A set is never left
