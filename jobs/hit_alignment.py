@@ -80,7 +80,7 @@ class HitAligner:
         self._stack = ExitStack()
         self._tracer = self._stack.enter_context(HitTracer(task, engine, memory))
         if model is not None and space is not None:
-            adjuster = HitAdjuster(task, search.frame_sets, model, space.parameters.lambda_, engine, self._tracer, memory // 2)
+            adjuster = HitAdjuster(task, search.frame_sets, model, space.parameters.lambda_, engine, self._tracer, memory)
             self._adjuster = self._stack.enter_context(closing(adjuster))
 
     def __enter__(self) -> HitAligner:

@@ -27,7 +27,7 @@ from gpualign.core.scoring.masking import SegParameters, mask
 from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.alignment import _kernels
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.cpu.alignment.hit_tracing import HitTracer, call_kernel, hsps_of_arrays, split_hits
+from gpualign.cpu.alignment.hit_tracing import HitTracer, bounds_bytes, call_kernel, hsps_of_arrays, split_hits
 from gpualign.cpu.alignment.local_recipe import make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
@@ -94,11 +94,15 @@ class HitAdjuster:
             model.only_scales,
         )
         recipe = make_local_recipe(scoring, len(PROTEIN), task.queries.max_length, task.targets.max_length)
-        profile_bytes = min(_MAX_PROFILE_BYTES, memory // (2 * tracer.threads))
+        profile_bytes = min(_MAX_PROFILE_BYTES, memory // (4 * tracer.threads))
         vector_bytes = engine.instruction_set.vector_bytes
         self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, profile_bytes, recipe.letters))
         self._pool = ThreadPool(tracer.threads)
-        self._path_recipe = native_path_recipe(make_path_recipe(scoring, len(PROTEIN), EndGaps.PENALISED), memory // tracer.threads)
+        path_recipe, lone_bytes = make_path_recipe(scoring, len(PROTEIN), EndGaps.PENALISED), bounds_bytes(recipe, task, vector_bytes)
+        self._path_recipe = native_path_recipe(path_recipe, memory // 2 // tracer.threads)
+        # For one thread that uses all of the scratch memory.
+        self._lone_path_recipe = native_path_recipe(path_recipe, max(memory // 2, memory - lone_bytes))
+        self._lone_recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, lone_bytes, recipe.letters))
         self._near_identical_points = _NEAR_IDENTICAL_BITS * math.log(2) / gapped_lambda
         self._cancel = _kernels.Cancel()
 
@@ -118,10 +122,10 @@ class HitAdjuster:
         """Return the statistics (`STATISTICS`[hits]) and the paths (`Runs` of shape [hits]) of hits from `adjust`, in which masked letters
         are X. Raises `TooLittleMemory` if a pair needs more memory than is available."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
-        kernel = partial(_kernels.trace_adjusted_hits, path_recipe=self._path_recipe)
         for part in self._parts(hits):
             targets = _MaskedTargets(self._task.targets, hits.targets[part], self._pool.threads)
-            for batch, (_, counts, data, starts, sizes) in self._run(kernel, hits.select(part), targets):
+            traced = self._run(_kernels.trace_adjusted_hits, hits.select(part), targets, paths=True)
+            for batch, (_, counts, data, starts, sizes) in traced:
                 place = part.start + batch
                 statistics[place] = counts.view(STATISTICS)[:, 0]
                 runs.add(place, Runs([data], starts, sizes))
@@ -131,10 +135,10 @@ class HitAdjuster:
         """Return up to `max_count` alignments of each hit from `adjust`, as `HitTracer.trace_hsps` does. min_scores: in the units of the
         hits' scores, int64[hits]"""
         parts = []
-        kernel = partial(_kernels.trace_adjusted_hsps, path_recipe=self._path_recipe, max_count=max_count)
+        kernel = partial(_kernels.trace_adjusted_hsps, max_count=max_count)
         for part in self._parts(hits):
             targets, part_min_scores = _MaskedTargets(self._task.targets, hits.targets[part], self._pool.threads), min_scores[part]
-            for batch, arrays in self._run(kernel, hits.select(part), targets, min_scores=part_min_scores):
+            for batch, arrays in self._run(kernel, hits.select(part), targets, paths=True, min_scores=part_min_scores):
                 parts.append((part.start + batch, hsps_of_arrays(arrays)))
         return join_hsps(parts)
 
@@ -189,23 +193,29 @@ class HitAdjuster:
             start = stop
 
     def _run(
-        self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets, **hit_values: Integers
+        self, kernel: Callable[..., Any], hits: AdjustedHits, targets: _MaskedTargets, paths: bool = False, **hit_values: Integers
     ) -> list[tuple[Integers, Any]]:
-        """Return (indices of the hits, result of the kernel) for batches of hits. hit_values: further arguments, one value per hit"""
+        """Return (indices of the hits, result of the kernel) for batches of hits.
+
+        paths: whether the kernel traces paths
+        hit_values: further arguments, one value per hit
+        """
         queries, target_numbers = self._task.queries, targets.numbers_to_align(hits.is_masked)
 
-        def call(batch: Integers) -> tuple[Integers, Any]:
+        def call(batch: Integers, alone: bool) -> tuple[Integers, Any]:
             pairs = (
                 *(queries.codes, queries.offsets, hits.queries[batch]),
                 *(targets.codes, targets.offsets, target_numbers[batch]),
                 *(hits.scores[batch], hits.windows[batch]),
             )
-            options = {"adjuster": self._adjuster, "recipe": self._recipe, "cancel": self._cancel}
+            options = {"adjuster": self._adjuster, "recipe": self._lone_recipe if alone else self._recipe, "cancel": self._cancel}
+            if paths:
+                options["path_recipe"] = self._lone_path_recipe if alone else self._path_recipe
             more = {name: values[batch] for name, values in hit_values.items()}
             return batch, call_kernel(kernel, self._instruction_set, *pairs, **options, **more)
 
         cells = queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
-        return self._pool.map(call, split_hits(hits.queries, cells, self._pool.threads))
+        return self._tracer.trace_batches(self._pool.map, call, split_hits(hits.queries, cells, self._pool.threads))
 
 
 class _MaskedTargets:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,13 +20,14 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.core.common.threads import ThreadPool
 from gpualign.cpu.alignment import _kernels
-from gpualign.cpu.alignment.engine import SCRATCH_MEMORY_ADVICE, CpuEngine, code_count
-from gpualign.cpu.alignment.local_recipe import make_local_recipe
+from gpualign.cpu.alignment.engine import CpuEngine, code_count
+from gpualign.cpu.alignment.local_recipe import LocalRecipe, make_local_recipe
 from gpualign.cpu.alignment.native_recipes import native_local_recipe, native_path_recipe
 from gpualign.cpu.alignment.path_recipe import make_path_recipe
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+MapBatches: TypeAlias = Callable[[Callable[[Integers], Any], list[Integers]], list[Any]]
 
 _MAX_CALL_HITS = 256  # per kernel call, so that a call stops soon after it is cancelled
 _MIN_CALL_HITS = 8  # per kernel call, for short queries
@@ -69,7 +72,8 @@ class HitTracer:
     """Traces the hits of one search.
 
     task: the search
-    engine: the engine whose threads and instruction set are used; fewer threads are used if not all fit in memory
+    engine: the engine whose threads and instruction set are used; fewer threads are used if not all fit in memory, and one at a time for
+        hits that do not fit in its share
     memory: scratch memory for all threads, in bytes
 
     Raises `TooLittleMemory` if the memory is too small for one thread.
@@ -85,7 +89,7 @@ class HitTracer:
         recipe = make_local_recipe(task.scoring, letters, *longest)
         # One half is for the passes that find the ends, one for checkpoints of paths.
         vector_bytes = engine.instruction_set.vector_bytes
-        bytes_per_thread = recipe.min_scratch_bytes(vector_bytes, *longest) + sum(longest)
+        bytes_per_thread = bounds_bytes(recipe, task, vector_bytes)
         self._threads = min(engine.threads, memory // 2 // bytes_per_thread)
         if self._threads < 1:
             raise TooLittleMemory(
@@ -95,7 +99,12 @@ class HitTracer:
                 available_bytes=memory // 2,
             )
         self._recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, memory // 2 // self._threads))
-        self._path_recipe = native_path_recipe(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
+        path_recipe = make_path_recipe(task.scoring, letters, EndGaps.PENALISED)
+        self._path_recipe = native_path_recipe(path_recipe, memory // 2 // self._threads)
+        # For one thread that uses all of the scratch memory.
+        self._lone_path_recipe = native_path_recipe(path_recipe, memory - bytes_per_thread)
+        self._lone_recipe = native_local_recipe(recipe.fit_scratch(vector_bytes, bytes_per_thread))
+        self._alone = threading.Lock()  # held by the thread that uses all of the scratch memory
         self._cancel = _kernels.Cancel()
         self._cells = 0.0  # of all hits so far
         self._pool = ThreadPool(self._threads)
@@ -118,7 +127,7 @@ class HitTracer:
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), PathBuilder((len(hits),))
         batches = self._split(hits)
         self._cells += float(self._pair_cells(hits).sum())
-        traced = self._map(partial(self._trace, _kernels.trace_local_hits), map(hits.select, batches))
+        traced = self.trace_batches(self._map, partial(self._trace, hits, _kernels.trace_local_hits), batches)
         for batch, (_, counts, data, starts, sizes) in zip(batches, traced, strict=True):
             statistics[batch] = counts.view(STATISTICS)[:, 0]
             runs.add(batch, Runs([data], starts, sizes))
@@ -139,11 +148,11 @@ class HitTracer:
         batches = self._split(hits)
         self._cells += max_count * float(self._pair_cells(hits).sum())
 
-        def trace(batch: Integers) -> Hsps:
+        def trace(batch: Integers, alone: bool) -> Hsps:
             limits = {"max_count": max_count, "min_scores": min_scores[batch]}
-            return hsps_of_arrays(self._trace(_kernels.trace_hsps, hits.select(batch), **limits))
+            return hsps_of_arrays(self._trace(hits, _kernels.trace_hsps, batch, alone, **limits))
 
-        return join_hsps(list(zip(batches, self._map(trace, batches), strict=True)))
+        return join_hsps(list(zip(batches, self.trace_batches(self._map, trace, batches), strict=True)))
 
     def score(self, queries: Integers, targets: Integers) -> Integers:
         """Return the scores of pairs of sequences: int64[pairs].
@@ -155,6 +164,27 @@ class HitTracer:
         batches = [pairs.select(slice(start, start + _MAX_CALL_HITS)) for start in range(0, len(pairs), _MAX_CALL_HITS)]
         scores: Integers = np.concatenate([pairs.scores[:0], *self._map(self._score, batches)])
         return scores
+
+    def trace_batches(self, map_batches: MapBatches, trace: Callable[[Integers, bool], Result], batches: list[Integers]) -> list[Result]:
+        """Return the result of `trace` for each batch of hits. Batches with a hit that needs more scratch memory than a thread's share are
+        traced last, by one thread with all of it.
+
+        map_batches: applies a function to each batch, with several threads
+        trace: called with a batch, and whether it may use all of the scratch memory; raises `TooLittleMemory`
+        """
+
+        def trace_in_share(batch: Integers) -> Result | None:
+            try:
+                return trace(batch, False)
+            except TooLittleMemory:
+                return None
+
+        def trace_alone(batch: Integers) -> Result:
+            with self._alone:
+                return trace(batch, True)
+
+        results = map_batches(trace_in_share, batches)
+        return [trace_alone(batch) if result is None else result for batch, result in zip(batches, results, strict=True)]
 
     def _map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Apply the function to each item. If there is little work, no threads are used, because loading the thread library alone takes
@@ -172,10 +202,13 @@ class HitTracer:
         """Return the result of a kernel for the pairs of some hits."""
         queries, targets = self._task.queries, self._task.targets
         pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets
-        return call_kernel(kernel, self._instruction_set, *pairs, *arguments, recipe=self._recipe, cancel=self._cancel, **options)
+        recipes = {"recipe": self._recipe, **options}
+        return call_kernel(kernel, self._instruction_set, *pairs, *arguments, cancel=self._cancel, **recipes)
 
-    def _trace(self, kernel: Callable[..., Any], hits: Hits, **limits: Any) -> Any:
-        return self._call(kernel, hits, hits.scores, path_recipe=self._path_recipe, **limits)
+    def _trace(self, hits: Hits, kernel: Callable[..., Any], batch: Integers, alone: bool, **limits: Any) -> Any:
+        recipe, path_recipe = (self._lone_recipe, self._lone_path_recipe) if alone else (self._recipe, self._path_recipe)
+        selected = hits.select(batch)
+        return self._call(kernel, selected, selected.scores, recipe=recipe, path_recipe=path_recipe, **limits)
 
     def _find_bounds(self, hits: Hits) -> Integers:
         bounds: Integers = self._call(_kernels.find_hit_bounds, hits, hits.scores)
@@ -184,6 +217,12 @@ class HitTracer:
     def _score(self, pairs: Hits) -> Integers:
         scores: Integers = self._call(_kernels.score_local_pairs, pairs)
         return scores
+
+
+def bounds_bytes(recipe: LocalRecipe, task: Task, vector_bytes: int) -> int:
+    """Return the minimum scratch memory, in bytes, with which a thread finds the bounds of any hit of a search. recipe: for its hits"""
+    longest = task.queries.max_length, task.targets.max_length
+    return recipe.min_scratch_bytes(vector_bytes, *longest) + sum(longest)
 
 
 def hsps_of_arrays(arrays: Any) -> Hsps:
@@ -198,7 +237,9 @@ def call_kernel(kernel: Callable[..., Any], *arguments: Any, **options: Any) -> 
     try:
         result = kernel(*arguments, **options)
     except _kernels.ScratchTooSmall as error:
-        raise TooLittleMemory(f"the memory budget is too small to trace a hit ({error})", advice=SCRATCH_MEMORY_ADVICE) from None
+        needed, available = map(int, re.findall(r"\d+", str(error)))
+        problem = f"the memory budget is too small: tracing a hit needs {needed:,} bytes of scratch, {available:,} are left"
+        raise TooLittleMemory(problem, needed, available_bytes=available) from None
     if result is None:
         raise RunError("tracing was stopped")
     return result

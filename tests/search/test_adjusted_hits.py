@@ -136,3 +136,14 @@ def test_batches_of_a_device_are_aligned_at_a_time(rng, device, monkeypatch):
     with closing(job.run(NullProgress())[0]) as results:
         next(results)
     assert set(threading.enumerate()) <= threads
+
+
+@pytest.mark.parametrize("options", [[], ["--max-hsps", "3"]])
+def test_hits_that_do_not_fit_in_a_share_of_the_memory_are_traced(rng, tmp_path, options):
+    """Their paths need more than the share of one of two threads, with the scores of the search and with adjusted ones."""
+    first = rng.integers(0, 20, 7000)
+    second = np.where(rng.random(7000) < 0.6, rng.integers(0, 20, 7000), np.roll(first, 300))
+    letters = np.array(list("ARNDCQEGHILKMFPSTWYV"))
+    (tmp_path / "x.fa").write_text("".join(f">{k}\n{''.join(letters[codes])}\n" for k, codes in enumerate((first, second, first[:200]))))
+    run = ("sw", "-q", "--device", "cpu", "--threads", "2", tmp_path / "x.fa", *options)
+    assert gpualign(*run, "--memory", "8M").stdout == gpualign(*run).stdout

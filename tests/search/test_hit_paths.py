@@ -11,7 +11,7 @@ from work import expand, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.hits import Hits
 from gpualign.core.alignment.task import Mode, Task
-from gpualign.core.common.errors import RunError
+from gpualign.core.common.errors import RunError, TooLittleMemory
 from gpualign.cpu.alignment import hit_tracing as hit_paths
 from gpualign.cpu.alignment.engine import CpuEngine, instruction_sets
 from gpualign.cpu.alignment.hit_tracing import HitTracer, split_hits
@@ -118,9 +118,30 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
         HitTracer(task, engine, 1000)
     hits = Hits(np.array([0]), np.array([0]), np.array([100_000]))
     tracer = HitTracer(task, engine, 10_000_000)
-    tracer._path_recipe.worker_bytes = 1000
-    with tracer, pytest.raises(RunError, match="raise memory"):
+    tracer._path_recipe.worker_bytes = tracer._lone_path_recipe.worker_bytes = 1000
+    message = r"tracing a hit needs [\d,]{9} bytes of scratch, 1,000 are left; raise memory; [\d,]+ times as much is enough for this step"
+    with tracer, pytest.raises(TooLittleMemory, match=message):
         tracer.trace(hits)
+
+
+@pytest.mark.parametrize(("threads", "memory"), [(1, 340_000), (4, 920_000)])
+def test_one_thread_traces_a_hit_that_does_not_fit_in_its_share(rng, threads, memory):
+    codes = rng.integers(0, 4, 3000)
+    other = np.where(rng.random(3000) < 0.3, rng.integers(0, 4, 3000), np.roll(codes, 700))
+    queries, targets = sequence_set([codes, codes[:50]]), sequence_set([other, other[:1500], codes[:40]])
+    task, pairs = Task(queries, targets, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), (np.repeat(np.arange(2), 3), np.tile(np.arange(3), 2))
+    with HitTracer(task, CpuEngine(threads), 1 << 26) as tracer:
+        hits = Hits(*pairs, tracer.score(*pairs))
+        statistics, runs = tracer.trace(hits)
+        hsps = tracer.trace_hsps(hits, 3, np.full(6, 20))
+    with HitTracer(task, CpuEngine(threads), memory) as tracer:
+        assert tracer.threads == threads
+        few_statistics, few_runs = tracer.trace(hits)
+        few_hsps = tracer.trace_hsps(hits, 3, np.full(6, 20)) if threads > 1 else hsps  # those after the first need more memory
+    np.testing.assert_array_equal(few_statistics, statistics)
+    np.testing.assert_array_equal(few_hsps.statistics, hsps.statistics)
+    for few_start, start, size in zip(few_runs.starts, runs.starts, runs.sizes, strict=True):
+        np.testing.assert_array_equal(few_runs.data[few_start : few_start + size], runs.data[start : start + size])
 
 
 def test_only_scratch_that_is_too_small_is_a_matter_of_memory(rng):
