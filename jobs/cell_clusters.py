@@ -106,7 +106,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
     nbytes = inputs.queries.nbytes
     memory = given.resources.memory or default_memory(nbytes + 2 * RECORD_BYTES * len(inputs.queries))
     pair_bytes = near_pair_memory(nbytes, memory)
-    searching = replace(given, resources=replace(given.resources, memory=memory - pair_bytes))
+    searching = replace(given, resources=given.resources.with_memory(memory - pair_bytes, memory))
     job, cells = paired_chains.prepare(inputs, searching, given.make_filter(), Pairing.ABOVE, reporter)
     duplicates = job.equal_cells()
     if duplicates.repeated_count:

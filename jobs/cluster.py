@@ -312,6 +312,7 @@ class ClusterJob:
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory",
                 needed,
                 f"raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy",
+                self.memory,
             )
         if self.method == "complete":
             return complete_linkage(edges, group_of)
@@ -354,7 +355,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         inputs = replace(inputs, queries=distinct, targets=distinct)
     near_bytes = near_pair_memory(records.nbytes + copied + batches, memory)
     original_bytes = records.nbytes if copied else 0  # kept in addition to the copy of the distinct records
-    resources = replace(o.resources, memory=memory - near_bytes - original_bytes - batches)
+    resources = o.resources.with_memory(memory - near_bytes - original_bytes - batches, memory)
     o = replace(o, scoring=scoring, resources=resources)
     job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
     alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter, batches)

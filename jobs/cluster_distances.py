@@ -174,6 +174,7 @@ class AlignmentDistances:
                 f"the distances between {largest:,} connected records take {format_bytes(needed)} of memory",
                 needed,
                 f"raise {parameter('memory')}, choose a nearer threshold, or leave out {parameter('linkage_report')}",
+                memory,
             )
         for members, condensed in zip(groups, self.distances_within(groups, progress), strict=True):
             start = 0

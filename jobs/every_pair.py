@@ -172,7 +172,7 @@ def prepare_every_pair(
 
     Raises `RunError` if there is not enough memory.
     """
-    budget = Budget.from_total(remaining_memory(task, resources.memory))
+    budget = Budget.from_total(remaining_memory(task, resources.memory, reserved_bytes=resources.reserved_bytes))
     if groups is not None and _should_skip_unselected(task, groups):
         from gpualign.core.execution.group_pairs import prepare_group_pairs
 

@@ -467,7 +467,8 @@ def prepare_near_pair_job(
     distinct_count = len(targets) + (0 if one_set else len(queries))
     copied_bytes = copy_bytes(task.targets, targets) + (0 if one_set else copy_bytes(task.queries, queries))
     extra = distinct_count * RECORD_BYTES + copied_bytes
-    memory = remaining_memory(task, resources.memory, expansion_bytes(queries, targets), default_extra=extra)
+    held = expansion_bytes(queries, targets)
+    memory = remaining_memory(task, resources.memory, held, default_extra=extra, reserved_bytes=resources.reserved_bytes)
     if not worth_copying(copied_bytes, memory):
         return ungrouped()
     memory -= copied_bytes

@@ -219,7 +219,7 @@ def prepare(
     nbytes = sum(one.nbytes for one in sets)
     memory = options.resources.memory or default_memory(nbytes + RECORD_BYTES * sum(map(len, sets)))
     list_bytes = max(0, memory - nbytes) // 2
-    searching = replace(options, resources=replace(options.resources, memory=memory - list_bytes))
+    searching = replace(options, resources=options.resources.with_memory(memory - list_bytes, memory))
     chains = replace(filter, nearest_count=None, one_set=False)
     loci = [
         _prepare_locus(name, inputs, _chains(sets, cells, number), searching, chains, reporter, plan_reporter)

@@ -30,12 +30,20 @@ def sequence_bytes(task: Task) -> int:
 _RAISE_MEMORY = f"raise {parameter('memory')}"
 
 
-def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice: str = _RAISE_MEMORY, default_extra: int = 0) -> int:
+def remaining_memory(
+    task: Task,
+    memory: int | None,
+    held_bytes: int = 0,
+    advice: str = _RAISE_MEMORY,
+    default_extra: int = 0,
+    reserved_bytes: int = 0,
+) -> int:
     """Return the memory, in bytes, that remains once a task's sequences and `held_bytes` additional bytes are held.
 
     memory: all memory that the run may use, in bytes; None: `default_memory`
     default_extra: number of bytes by which the default is larger, because the run keeps more of each sequence than its letters
     advice: what the user can do if nothing is left
+    reserved_bytes: number of bytes that the user gave in addition to `memory`, for the message
 
     Raises `TooLittleMemory` if nothing is left.
     """
@@ -43,7 +51,9 @@ def remaining_memory(task: Task, memory: int | None, held_bytes: int = 0, advice
     total = memory or default_memory(taken + default_extra)
     left = total - taken
     if left <= 0:
-        raise TooLittleMemory(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}", taken, advice)
+        given = f"{total:,} of {total + reserved_bytes:,} are left for them" if reserved_bytes else f"of {total:,}"
+        problem = f"the memory budget is too small: the sequences alone take {taken:,} bytes{', ' if reserved_bytes else ' '}{given}"
+        raise TooLittleMemory(problem, taken + 1, advice, available_bytes=total)
     return left
 
 

@@ -26,6 +26,7 @@ class Resources:
     device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0
     threads: CPU threads; None: as many as this process may use and memory allows, except `spare_threads`
     memory: bytes that the run may use; None: `gpualign.jobs.devices.memory.default_memory`
+    reserved_bytes: bytes of the memory that the user gave that are not part of `memory`, because the job keeps them for something else
     spare_threads: number of processors to leave free
     executor: runs the work on its workers, each using the device and memory of its own machine; None: this process does the work
     worker_threads: threads per worker
@@ -35,6 +36,7 @@ class Resources:
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
+    reserved_bytes: int = 0
     spare_threads: int = 0
     executor: Executor | None = None
     worker_threads: int | None = None
@@ -46,6 +48,10 @@ class Resources:
         from gpualign.cpu.processor import usable_cpu_count
 
         return self.threads or max(1, usable_cpu_count() - self.spare_threads)
+
+    def with_memory(self, available_bytes: int, all_bytes: int) -> Resources:
+        """Return the resources with only `available_bytes` of the `all_bytes` that the run may use."""
+        return replace(self, memory=available_bytes, reserved_bytes=self.reserved_bytes + all_bytes - available_bytes)
 
     def worker_resources(self) -> Resources:
         """Return the resources that one of the executor's workers may use on its own machine."""

@@ -318,6 +318,11 @@ def test_a_budget_that_is_too_small_fails_the_run(tmp_path):
         ("dist", 5_000),
         ("dist", 10_000),
         ("cluster --min-identity 0.9", 300_000),
+        ("nw", 50_000),
+        ("sw --max-evalue 1", 20_000),
+        ("cluster --min-identity 0.9", 20_000),
+        ("cluster --min-identity 0.9", 120_200),
+        ("cluster --min-identity 0.9 --method greedy", 120_400),
     ],
 )
 def test_the_memory_that_a_refusal_names_is_enough(tmp_path, words, memory):

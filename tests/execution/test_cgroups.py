@@ -133,22 +133,22 @@ def test_memory(monkeypatch, there, limits, default, usable):
 
 
 @pytest.mark.parametrize(
-    ("there", "group", "memory", "hint"),
+    ("there", "group", "memory", "times", "limit"),
     [
-        (64 * GIB, 1 << 20, [], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
-        (1 << 20, None, [], "raise --memory; this process may have 1.0 MiB"),
-        (64 * GIB, 1 << 20, ["--memory", "1M"], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
-        (64 * GIB, 1 << 20, ["--memory", "1100K"], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
-        (64 * GIB, None, ["--memory", "1M"], "raise --memory"),
+        (64 * GIB, 1 << 20, [], 3, "; this process may have 1.0 MiB (its control group's limit)"),
+        (1 << 20, None, [], 3, "; this process may have 1.0 MiB"),
+        (64 * GIB, 1 << 20, ["--memory", "1M"], 2, "; this process may have 1.0 MiB (its control group's limit)"),
+        (64 * GIB, 1 << 20, ["--memory", "1100K"], 2, "; this process may have 1.0 MiB (its control group's limit)"),
+        (64 * GIB, None, ["--memory", "1M"], 2, ""),
     ],
 )
-def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, there, group, memory, hint):
+def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, there, group, memory, times, limit):
     (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 50_000}\n" for k in range(6)))
     monkeypatch.setattr(own_memory, "physical_memory", lambda: there)
     monkeypatch.setattr(own_memory, "own_limits", lambda: GroupLimits(None, group, group))
     with pytest.raises(RunError, match="the sequences alone take") as refused:
         gpualign_here("nw", "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa", *memory)
-    assert str(refused.value).endswith(f"; {hint}")
+    assert str(refused.value).endswith(f"; raise --memory; {times} times as much is enough for this step{limit}")
 
 
 @pytest.mark.parametrize(
