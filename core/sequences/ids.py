@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -77,11 +78,21 @@ def unique_ids_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_
 
 
 def refuse_repeated_id(name: str, first_file: str, second_file: str) -> NoReturn:
-    """Raise `InputError` because the record `name` in `second_file` has the same id as a record in `first_file`."""
+    """Raise `InputError` because the record `name` in `second_file` has the same id as a record in `first_file`, a file listed earlier."""
+    if _is_same_file(first_file, second_file):
+        listed = "is listed twice" if first_file == second_file else f"is the same file as {first_file}, listed before it"
+        raise InputError(f"{second_file} {listed}; list it once, or number the repeated ids with {parameter('allow_duplicates')}")
     raise InputError(
         f"{second_file}: record {name!r} has the id of a record of {first_file}; make ids unique, or number repeated ones with"
         f" {parameter('allow_duplicates')}"
     )
+
+
+def _is_same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except (OSError, ValueError):  # not a file, such as standard input
+        return first == second
 
 
 def match_changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 
 import numpy as np
@@ -110,6 +111,21 @@ def test_ids_of_two_files(folder):
     (folder / "x.fa").write_text(">a\nACGTACGTAC\n>b\nACGTACGAAC\n>x\nACGTACGTAA\n>a_2\nACGTACGTTT\n")
     for command in ("nw", "dist"):
         assert out(command, "-q", "--allow-duplicates", "@twice.txt") == out(command, "-q", "x.fa")
+
+
+@pytest.mark.parametrize("command", ["nw", "dist"])
+def test_a_file_that_is_listed_twice(folder, command):
+    os.symlink("one.fa", "link.fa")
+    advice = "list it once, or number the repeated ids with --allow-duplicates"
+    for second, problem in (
+        ("one.fa", "one.fa is listed twice"),
+        ("./one.fa", "./one.fa is the same file as one.fa, listed before it"),
+        ("link.fa", "link.fa is the same file as one.fa, listed before it"),
+    ):
+        (folder / "l.txt").write_text(f"one.fa\n{second}\n")
+        with pytest.raises(InputError, match=f"^{re.escape(f'{problem}; {advice}')}$"):
+            out(command, "@l.txt")
+        assert b"a_2" in out(command, "-q", "--allow-duplicates", "@l.txt")
 
 
 @pytest.mark.parametrize(
