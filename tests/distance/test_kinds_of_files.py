@@ -223,6 +223,9 @@ def test_alignments_are_named_where_sequences_are_wanted(tmp_path, rng, command)
     [
         (";made by x\n>a\nACGT\n>b\nACGA\n", "a line begins with ';', as comments of FASTA do; delete such lines"),
         ("\ufeff;x; y\r\n; z\r\n>a\r\nACGT\r\n>b\r\nACGA\r\n", "a line begins with ';'"),
+        ("my alignment\n>a\nACGT\n>b\nACGA\n", r"line 1 \('my alignment'\) comes before the first '>', which is in line 2; delete"),
+        ("\ufeff\r\na b\r\n1\r\n>a\r\nACGT\r\n>b\r\nACGA", r"line 2 \('a b'\) comes before the first '>', which is in line 4"),
+        (f"x\n>a\n{'ACGT' * 100_000}\n>b\n{'ACGT' * 100_000}\n", r"line 1 \('x'\) comes before the first '>', which is in line 2"),
         (">a\n;x\nACGT\n>b\nACGA\n", "a line begins with ';'"),
         (">a\rACGT\r>b\rACGA\r", "its lines end in carriage returns alone"),
         (vcf_text("ab", [(["A", "C"], ["0/0", "0|1"])]).replace("\n", "\r"), "its lines end in carriage returns alone"),
@@ -232,6 +235,22 @@ def test_lines_that_are_none_of_an_alignment(tmp_path, text, reason):
     (tmp_path / "x").write_bytes(text.encode())
     with pytest.raises(InputError, match=reason):
         gpualign_here("dist", tmp_path / "x")
+
+
+@pytest.mark.parametrize("listed", ["t.fa\n", "x.fa\nt.fa\n"])
+def test_text_before_the_records_of_a_listed_file(tmp_path, monkeypatch, listed):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text(">x\nACGT\n>y\nACGA\n")
+    (tmp_path / "t.fa").write_text("my alignment\n>a\nACGT\n>b\nACGA\n")
+    (tmp_path / "l.txt").write_text(listed)
+    with pytest.raises(InputError, match=r"^t\.fa: line 1 \('my alignment'\) comes before the first '>', which is in line 2"):
+        gpualign_here("dist", "@l.txt")
+
+
+def test_a_table_whose_ids_begin_like_those_of_fasta(tmp_path):
+    """Even if a cell is empty, so that a row holds little but an id."""
+    (tmp_path / "x").write_text("id\tm1\n>x\t1\ny\t\n>z\t2\n")
+    assert gpualign_here("dist", tmp_path / "x")[0].startswith(b"\t>x\ty\t>z\n>x\t0\tnan\t1\n")
 
 
 def test_a_table_that_begins_like_comments_of_fasta(tmp_path):

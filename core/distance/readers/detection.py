@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.errors import InputError, parameter, quoted
 from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.readers.plink_bed import read_bed_filesets
@@ -88,6 +88,9 @@ _INPUT_KINDS = {
 _FASTA_COMMENT = re.compile(rb"(\s*;[^\n]*\n)+>[^\n;]*\n|\s*>[^\n;]*\n;")
 """Pattern of FASTA with comments above or below the header of its first record, which is no table with semicolons."""
 
+_LATE_FASTA = re.compile(rb"\n>[^\n]*\r?\n\s*([A-Za-z*?.-]+[ \r]*\n|[A-Za-z*?.-]{1000})")
+"""Pattern of the first record of FASTA after lines of other text. A line of letters alone is no row of a table, which has two cells."""
+
 _PLINK_TEXT_ADVICE = "make a fileset that gpualign dist reads: plink {} NAME --make-bed --out NAME"
 
 _ADVICE_BY_FILE_KIND = {
@@ -125,6 +128,13 @@ def _detect_kinds(first: bytes, source: str) -> tuple[FileKind | None, InputKind
         raise InputError(f"{source} is {kind.value}; {_ADVICE_BY_FILE_KIND[kind]}")
     if b"\0" in first:
         raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
+    if late := _LATE_FASTA.search(first):
+        before = first[: late.start()].removeprefix(b"\xef\xbb\xbf")
+        number = before.count(b"\n", 0, len(before) - len(before.lstrip())) + 1
+        line, record_number = quoted(before.strip().splitlines()[0].decode("utf-8", "replace")), before.count(b"\n") + 2
+        raise InputError(
+            f"{source}: line {number} ({line}) comes before the first '>', which is in line {record_number}; delete the text before it"
+        )
     from gpualign.core.sequences.record_tables import is_receptor_table  # only tables need it
 
     if is_receptor_table(first):
