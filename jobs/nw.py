@@ -13,7 +13,7 @@ from gpualign.core.alignment.ambiguity import AmbiguityRule, check_rule, count_a
 from gpualign.core.alignment.identity import DEFAULT_DEFINITION
 from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.dataclass import dataclass
-from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.common.errors import InputError, TooLittleMemory, parameter
 from gpualign.core.execution.engine import Engine
 from gpualign.core.execution.totals import Progress
 from gpualign.core.planning.memory_budget import Budget
@@ -158,15 +158,17 @@ def prepare_filtered(
 
 
 def _check_whole_rows(plan: Plan, option: str) -> None:
-    """Raise `RunError` if the bands of a plan hold only some of a query's pairs, because the best pairs cannot be chosen from a subset.
+    """Raise `TooLittleMemory` if the bands of a plan hold only some of the pairs of a query: the best cannot be chosen from a subset.
 
     option: the option that compares all pairs of a query
     """
     if plan.targets_per_band < plan.target_count:
         needed = BANDS_IN_FLIGHT * row_bytes(plan.limits, plan.query_lengths, plan.target_lengths, plan.target_count)
-        raise RunError(
+        raise TooLittleMemory(
             f"the memory budget is too small: {option} compares all pairs of a query, whose results need {needed:,} bytes of"
-            f" it, {plan.limits.result_bytes:,} are left; raise {parameter('memory')}"
+            f" it, {plan.limits.result_bytes:,} are left",
+            needed,
+            available_bytes=plan.limits.result_bytes,
         )
 
 

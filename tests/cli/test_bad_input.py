@@ -314,6 +314,8 @@ def test_a_budget_that_is_too_small_fails_the_run(tmp_path):
     [
         ("nw", 130_000),
         ("nw --edit --max-distance 9", 130_000),
+        ("nw --end-gaps query --format sam", 1_000_000),
+        ("nw --nearest 2", 1_000_000),
         ("sw --max-evalue 1", 700_000),
         ("dist", 5_000),
         ("dist", 10_000),
