@@ -27,6 +27,7 @@ from gpualign.core.sequences.loading import (
     read_raw_records,
     unique_records_in_files,
 )
+from gpualign.core.sequences.parser import NoRecordsError
 from gpualign.core.sequences.record_tables import TableColumns, TableOrigin, TableRecords, describe_loci
 from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
@@ -171,18 +172,26 @@ def _check_same_molecule_type(queries: list[RawRecords], targets: list[RawRecord
             )
 
 
-def read_set(paths: Iterable[str], options: ReadOptions, allow_empty: bool, reporter: Reporter, threads: int = 1) -> list[RawRecords]:
+def read_set(paths: Sequence[str], options: ReadOptions, allow_empty: bool, reporter: Reporter, threads: int = 1) -> list[RawRecords]:
     """Read one set from one or several files, one after the other, and report anything unusual.
 
-    allow_empty: whether records without letters are left out instead of being an error
+    allow_empty: whether records without letters, and files of a list that have no others, are left out instead of being an error
     threads: maximum number of threads
 
-    Raises `InputError` for invalid files.
+    Raises `InputError` for invalid files, and if no records are left.
     """
-    raw = []
+    raw, refused, allow_empty = list[RawRecords](), None, allow_empty or options.drop_empty
     for path in paths:
         with open_input(path) as (stream, source):
-            raw.append(_read_file(stream, source, options, reporter, allow_empty or options.drop_empty, threads))
+            try:
+                raw.append(_read_file(stream, source, options, reporter, allow_empty, threads))
+            except NoRecordsError as error:
+                if not allow_empty or len(paths) == 1:
+                    raise
+                refused = refused or error
+                reporter.note(f"{source}: left out, because it has no records with letters")
+    if refused is not None and not raw:
+        raise refused
     return unique_records_in_files(raw, options.allow_duplicates, threads) if len(raw) > 1 else raw
 
 

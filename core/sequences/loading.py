@@ -27,7 +27,7 @@ from gpualign.core.sequences.alphabet import (
 )
 from gpualign.core.sequences.annotations import AnnotationColumn
 from gpualign.core.sequences.ids import file_of, number_repeated_ids, refuse_repeated_id
-from gpualign.core.sequences.parser import EagerEncoding, Records, read_records
+from gpualign.core.sequences.parser import EagerEncoding, NoRecordsError, Records, read_records
 from gpualign.core.sequences.record_tables import DEFAULT_COLUMNS, TableColumns, TableRecords
 from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters, invalid_letter
 from gpualign.core.sequences.string_column import StringColumn, join_columns
@@ -240,8 +240,8 @@ def read_raw_records(
     threads: maximum number of threads
     columns: columns to read if the file is a table
 
-    Raises `InputError` for records without an id or letters, and for repeated ids, unless the options above allow them, and for a file that
-    is not a table if only records of some loci are to be read.
+    Raises `NoRecordsError` if no records are left, and `InputError` for records without an id or letters, and for repeated ids, unless the
+    options above allow them, and for a file that is not a table if only records of some loci are to be read.
     """
     gaps, empty = GapCounts(), list[str]()
     # If letters are removed or replaced, their kinds must be counted afterwards.
@@ -258,7 +258,7 @@ def read_raw_records(
         raise InputError(f"{parameter('locus')} chooses rows of a table of receptors, and {source} is not such a table")
     records, numbers = clean_records(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
-        raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
+        raise NoRecordsError(f"{source}: no records" + (" with letters" if empty else ""))
     ids = unique_id_column(records.ids, numbers, source, allow_duplicates, threads)
     return RawRecords(
         source,

@@ -39,6 +39,10 @@ _RECORDS_PER_YIELD = 1 << 12
 """Number of records that Biopython reads between two yields to the caller."""
 
 
+class NoRecordsError(InputError):
+    """Error of a file that has no records, or none with letters."""
+
+
 @dataclass
 class EagerEncoding:
     """State of early encoding, which encodes letters right after they are read, while they are in the processor's caches.
@@ -155,7 +159,7 @@ def read_records(
         first = first[skipped:]
     body = first.lstrip()
     if not body:
-        raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
+        raise NoRecordsError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
         if parse_list(first) is not None and (listed := parse_list(text := stream.read())) is not None:
             refuse_other_lines(listed, source)

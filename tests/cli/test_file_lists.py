@@ -113,6 +113,33 @@ def test_ids_of_two_files(folder):
         assert out(command, "-q", "--allow-duplicates", "@twice.txt") == out(command, "-q", "x.fa")
 
 
+@pytest.mark.parametrize("command", ["nw", "sw --min-score 5", "cluster --max-distance 3 --edit"])
+def test_files_without_letters_are_left_out_like_records(folder, command):
+    (folder / "hollow.fa").write_text(">e1\n>e2\n\n")
+    (folder / "nothing.fa").write_text("")
+    words, note = command.split(), "left out, because it has no records with letters"
+    for first in ("hollow.fa", "nothing.fa"):
+        (folder / "l.txt").write_text(f"{first}\none.fa\nhollow.fa\nnothing.fa\nthree.fa\n")
+        with pytest.raises(InputError, match=f"^{first}: (record 'e1'|empty file)"):
+            out(*words, "@l.txt")
+        found, said = gpualign_here(*words, "--drop-empty", "@l.txt")
+        assert found == out(*words, "joined_some.fa")
+        assert said.count(f"hollow.fa: {note}") == (2 if first == "hollow.fa" else 1)
+        assert f"nothing.fa: {note}" in said
+    (folder / "l.txt").write_text("nothing.fa\nhollow.fa\n")
+    with pytest.raises(InputError, match=r"^nothing\.fa: empty file"):
+        out(*words, "--drop-empty", "@l.txt")
+
+
+def test_files_without_letters_are_left_out_of_a_database(folder):
+    (folder / "hollow.fa").write_text(">e1\n")
+    (folder / "l.txt").write_text("hollow.fa\none.fa\nthree.fa\n")
+    words = ("sw", "--min-score", "5", "two.fq")
+    found, said = gpualign_here(*words, "@l.txt")
+    assert found == out(*words, "joined_some.fa")
+    assert "hollow.fa: left out, because it has no records with letters" in said
+
+
 @pytest.mark.parametrize("command", ["nw", "dist"])
 def test_a_file_that_is_listed_twice(folder, command):
     os.symlink("one.fa", "link.fa")
