@@ -26,7 +26,8 @@ NearChunks = Callable[[NearPairSubset], Iterator[Chunk]]
 """Function that returns the pairs of a subset that pass all thresholds, with their distances."""
 
 _SAMPLE_SIZES = 64, 256, 1024
-"""Numbers of records in the samples that are drawn, one after the other, to choose the size of a batch."""
+"""Numbers of records in the samples that are drawn, one after the other, to choose the size of a batch. A sample holds at most one in
+`_MIN_BATCHES` of the records, so that comparing it takes little of the time of comparing all."""
 
 _MIN_SAMPLE_PAIRS = 16
 """Number of near pairs in a sample from which no larger sample is drawn."""
@@ -115,14 +116,16 @@ class _CentroidSearch:
 
     def batch_size(self, records: Integers) -> int | None:
         """Return how many records a batch of these takes; None: all of them."""
-        count, pairs = len(records), 0
+        count, sample, pairs = len(records), records[:0], 0
         for size in _SAMPLE_SIZES:
-            if count <= size:
-                return None
+            if count < _MIN_BATCHES * size:
+                break
             sample = np.sort(records[:: -(-count // size)])
             pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample)))
             if pairs >= _MIN_SAMPLE_PAIRS:
                 break
+        if not len(sample):
+            return None
         wanted = _BATCH_PAIRS + self._pairs_per_record * count
         batch_size = max(2, round(len(sample) * sqrt(wanted / (pairs + 1))))
         return batch_size if _MIN_BATCHES * batch_size <= count else None

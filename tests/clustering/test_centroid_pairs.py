@@ -122,6 +122,19 @@ def test_a_centroid_that_comes_later_may_be_nearer(tmp_path):
     assert check(longest_first).representatives.tolist() == [0, 21]
 
 
+@pytest.mark.parametrize("count", [9, 20, 33, 65, 129])
+def test_samples_take_little_of_the_work(rng, tmp_path, monkeypatch, count):
+    """Records of which few are near are all compared with each other, after the samples."""
+    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (8, 16, 32))
+    monkeypatch.setattr(centroid_pairs, "_MIN_BATCHES", 4)
+    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS", 100)
+    compared = []
+    run = NearPairSubset.run
+    monkeypatch.setattr(NearPairSubset, "run", lambda self, progress: compared.append(self.plan.cells) or run(self, progress))
+    check(prepare(tmp_path / "x.fa", families(rng, [1] * count), options_of()))
+    assert sum(compared) < 0.1 * count * (count - 1) / 2
+
+
 def test_pairs_that_do_not_fit_the_memory(rng, tmp_path, monkeypatch):
     from gpualign.core.clustering.stored_edges import EdgeWriter
     from gpualign.jobs import cluster_distances
