@@ -43,30 +43,30 @@ class ProgressBar:
         if self._is_bar_shown:
             from tqdm import tqdm
 
-            # Work that is not known yet is mostly billions of cells.
-            self._size, prefix = fitting_unit(self._work or 1e9)
             self._bar = tqdm(
-                total=self._work / self._size,
+                total=self._work,
                 file=sys.stderr,
                 leave=False,
-                bar_format="{percentage:3.0f}% |{bar}| {n:,.1f}/{total:,.1f} " + prefix + self._unit + "{postfix} [{elapsed}<{remaining}]",
+                desc=self._format_work(),
+                bar_format="{percentage:3.0f}% |{bar}| {desc}{postfix} [{elapsed}<{remaining}]",
             )
         signals.set_progress_hook(lambda: self._write_answer(self.format_line()))
         return self
 
     def expect(self, work: int) -> None:
-        """Add `work` to the total."""
+        """Add `work` to the total, or take away what turned out to be needless if it is negative."""
         self._work += work
         if self._is_bar_shown:
-            self._bar.total += work / self._size
+            self._bar.total = self._work
 
     def advance(self, work: int) -> None:
         """Add `work` to the work done, and show it."""
         self._done += work
         now = time.perf_counter()
         if self._is_bar_shown:
+            self._bar.set_description_str(self._format_work(), refresh=False)
             self._bar.set_postfix_str(self._format_rate(now - self._start), refresh=False)
-            self._bar.update(work / self._size)
+            self._bar.update(work)
         if now - self._reported >= REPORT_INTERVAL_SECONDS:
             self._reported = now
             self._report_line(self.format_line())
@@ -81,6 +81,10 @@ class ProgressBar:
             return text
         left = max(0, self._work - self._done) * seconds / self._done
         return f"{text}, {self._format_rate(seconds)}, {_format_duration(left)} left"
+
+    def _format_work(self) -> str:
+        size, prefix = fitting_unit(self._work)
+        return f"{self._done / size:,.1f}/{self._work / size:,.1f} {prefix}{self._unit}"
 
     def _format_rate(self, seconds: float) -> str:
         rate = self._done / max(seconds, 1e-9)

@@ -64,6 +64,20 @@ def test_rates_have_a_fitting_unit(clock, unit, rate, shown):
         assert progress.format_line() == f"25.0% done in 0:01:40, {shown}, 0:05:00 left"
 
 
+def test_a_bar_has_a_fitting_unit(clock):
+    code = """
+from gpualign.cli.terminal.progress import ProgressBar
+with ProgressBar(0, "pairs", True, print, print) as bar:
+    bar.expect(400_000)
+    bar.advance(100_000)
+    bar.expect(79_600_000)
+    bar.advance(19_900_000)
+    bar._bar.refresh()
+"""
+    drawn = on_terminal([sys.executable, "-c", "import tqdm; tqdm.tqdm.mininterval = 0\n" + code], 80, "stderr")
+    assert b"20.0/80.0 Mpairs" in drawn
+
+
 def test_nothing_within_the_first_minute(clock):
     told = []
     with bar(100, told) as progress:
