@@ -19,11 +19,13 @@ from gpualign.core.clustering.edge_builder import EdgeListBuilder, EdgeStorage, 
 from gpualign.core.clustering.edges import Chunk, EdgeList
 from gpualign.core.clustering.greedy import greedy_centroids
 from gpualign.core.common.arrays import Integers
+from gpualign.core.execution.totals import ExtendableProgress, NullProgress, Progress
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.jobs.near_pair_subset import NearPairSubset
 from gpualign.jobs.near_pairs import NearPairJob
 
-NearChunks = Callable[[NearPairSubset], Iterator[Chunk]]
-"""Function that returns the pairs of a subset that pass all thresholds, with their distances."""
+NearChunks = Callable[[NearPairSubset, Progress], Iterator[Chunk]]
+"""Function that returns the pairs of a subset that pass all thresholds, with their distances, and reports its progress."""
 
 _SAMPLE_SIZES = 64, 256, 1024
 """Numbers of records in the samples that are drawn, one after the other, to choose the size of a batch. A sample holds at most one in
@@ -43,7 +45,9 @@ _MEASURED_SECONDS, _SAMPLE_GROWTH = 0.1, 4
 """Seconds for which an estimate is measured, unless all records take less; factor by which samples grow until then."""
 
 
-def find_centroid_pairs(job: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage) -> EdgeList | None:
+def find_centroid_pairs(
+    job: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage, progress: ExtendableProgress
+) -> EdgeList | None:
     """Return near pairs, among them all pairs of a greedy centroid with a later record. None if there are so few near pairs that all of
     them are found as quickly.
 
@@ -53,10 +57,11 @@ def find_centroid_pairs(job: NearPairJob, order: Integers, near_chunks: NearChun
     """
     whole = job.ungrouped()
     with nullcontext() if whole.aligner is None else closing(whole.aligner):
-        search = _CentroidSearch(whole, order, near_chunks, replace(storage, memory=storage.memory // 2))
+        search = _CentroidSearch(whole, order, near_chunks, replace(storage, memory=storage.memory // 2), _BoundedProgress(progress))
         if search.batch_size(order) is None:
             return None
         search.find(order)
+        search.progress.expect_at_most(0)
         return search.edges.finish(len(order))
 
 
@@ -67,18 +72,39 @@ def estimate_seconds(job: NearPairJob, order: Integers, near_chunks: NearChunks)
     """
     whole = job.ungrouped()
     with nullcontext() if whole.aligner is None else closing(whole.aligner):
-        if _CentroidSearch(whole, order, near_chunks, None).batch_size(order) is None:
+        ignored = _BoundedProgress(NullProgress())
+        if _CentroidSearch(whole, order, near_chunks, None, ignored).batch_size(order) is None:
             return None
         count, seconds, growth = 0, 0.0, 1.0
         while count < len(order) and seconds < _MEASURED_SECONDS:
             sample = order[:: -(-len(order) // (_SAMPLE_GROWTH * count or _SAMPLE_SIZES[-1]))]
             start = time.perf_counter()
-            _CentroidSearch(whole, sample, near_chunks, None).find(sample)
+            search = _CentroidSearch(whole, sample, near_chunks, None, ignored)
+            search.find(sample, search.batch_size(sample))
             elapsed = time.perf_counter() - start
             if count:
                 growth = min(2.0, max(1.0, log(elapsed / seconds) / log(len(sample) / count)))
             count, seconds = len(sample), elapsed
         return seconds * (len(order) / count) ** growth, count
+
+
+class _BoundedProgress:
+    """Progress of work of which only an upper bound is known."""
+
+    def __init__(self, progress: ExtendableProgress) -> None:
+        self._progress = progress
+        self._done = self._expected = 0
+
+    def expect_at_most(self, work: int) -> None:
+        """Replace the bound on the work that is left."""
+        self._progress.expect(self._done + work - self._expected)
+        self._expected = self._done + work
+
+    def advance(self, work: int) -> None:
+        self._done += work
+        if self._done > self._expected:
+            self.expect_at_most(0)
+        self._progress.advance(work)
 
 
 class _CentroidSearch:
@@ -88,8 +114,11 @@ class _CentroidSearch:
     edges: near pairs, among them all pairs of the centroids found so far with later records
     """
 
-    def __init__(self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage | None) -> None:
+    def __init__(
+        self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage | None, progress: _BoundedProgress
+    ) -> None:
         count = len(whole.task.queries)
+        self.progress = progress
         self._whole = whole
         self._near_chunks = near_chunks
         self._storage = storage
@@ -105,6 +134,8 @@ class _CentroidSearch:
         ones of the records to `edges`. records: in clustering order"""
         found, waiting = [records[:0]], records
         while len(waiting):
+            if len(records) == len(self._rank):  # not a batch
+                self.progress.expect_at_most(self._max_work(waiting))
             size = self.batch_size(waiting)
             batch = waiting[:size]
             centroids = self._find_together(batch) if size is None else self.find(batch)
@@ -114,6 +145,12 @@ class _CentroidSearch:
             waiting = waiting[self._is_waiting[waiting]]
         return np.concatenate(found)
 
+    def _max_work(self, waiting: Integers) -> int:
+        """Return the work that is left if all waiting records are centroids. waiting: in clustering order"""
+        count, pairs = len(self._rank), Pairing.ABOVE.pair_count(len(waiting), len(waiting))
+        others = count - int(self._rank[waiting[0]]) - len(waiting)  # later than the first of them
+        return self._whole.total_work * (pairs + len(waiting) * others) // Pairing.ABOVE.pair_count(count, count)
+
     def batch_size(self, records: Integers) -> int | None:
         """Return how many records a batch of these takes; None: all of them."""
         count, sample, pairs = len(records), records[:0], 0
@@ -121,7 +158,7 @@ class _CentroidSearch:
             if count < _MIN_BATCHES * size:
                 break
             sample = np.sort(records[:: -(-count // size)])
-            pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample)))
+            pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample), self.progress))
             if pairs >= _MIN_SAMPLE_PAIRS:
                 break
         if not len(sample):
@@ -133,7 +170,7 @@ class _CentroidSearch:
     def _find_together(self, batch: Integers) -> Integers:
         """Return the centroids of a batch, after adding all near pairs of its records to `edges`."""
         records = np.sort(batch)
-        chunks = self._near_chunks(NearPairSubset(self._whole, records))
+        chunks = self._near_chunks(NearPairSubset(self._whole, records), self.progress)
         numbered = ((np.searchsorted(records, i), np.searchsorted(records, j), distance) for i, j, distance in chunks)
         within = collect_edges(len(records), numbered, self._storage)
         for i, j, distance in within.chunks():
@@ -149,6 +186,7 @@ class _CentroidSearch:
         self._is_in_batch[batch] = False
         if not is_other.any():
             return
-        for i, j, distance in self._near_chunks(NearPairSubset(self._whole, np.sort(centroids), np.sort(records[is_other]))):
+        subset = NearPairSubset(self._whole, np.sort(centroids), np.sort(records[is_other]))
+        for i, j, distance in self._near_chunks(subset, self.progress):
             self.edges.add(i, j, distance)
             self._is_waiting[i] = self._is_waiting[j] = False

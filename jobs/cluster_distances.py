@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +17,7 @@ from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import TooLittleMemory, parameter
 from gpualign.core.common.units import format_bytes
-from gpualign.core.execution.totals import ExtendableProgress, NullProgress
+from gpualign.core.execution.totals import ExtendableProgress, Progress
 from gpualign.core.near_pairs.deduplication import DuplicateGroups, singleton_groups
 from gpualign.core.output.matrix import CondensedSink
 from gpualign.core.output.matrix_value import MatrixValueKind, ValueMatrix
@@ -141,16 +140,12 @@ class AlignmentDistances:
 
     def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         if self.batch_bytes and isinstance(self.job, NearPairJob):
-            pairs = find_centroid_pairs(self.job, order, partial(self._chunks_of_subset, progress), storage)
+            pairs = find_centroid_pairs(self.job, order, self._near_chunks, storage, progress)
             if pairs is not None:
                 return pairs
         return self.find_near_pairs(progress, storage)
 
-    def _chunks_of_subset(self, progress: ExtendableProgress, subset: NearPairSubset) -> Iterator[Chunk]:
-        progress.expect(subset.plan.cells)
-        return self._near_chunks(subset, progress)
-
-    def _near_chunks(self, job: PairJob | NearPairSubset, progress: ExtendableProgress) -> Iterator[Chunk]:
+    def _near_chunks(self, job: PairJob | NearPairSubset, progress: Progress) -> Iterator[Chunk]:
         for i, j, values in passing_blocks(job, self.filter, self.options.identity_def, progress):
             if len(i):
                 yield i, j, 1 - values if self.filter.min_identity is not None else values.astype(np.float64)
@@ -225,7 +220,7 @@ class AlignmentDistances:
         if not self.duplicates.repeated_count:
             del counts["distinct"]
         if order is not None and self.batch_bytes and isinstance(self.job, NearPairJob):
-            estimate = estimate_seconds(self.job, order, partial(self._chunks_of_subset, NullProgress()))
+            estimate = estimate_seconds(self.job, order, self._near_chunks)
             if estimate is not None:
                 rows["estimate"] = f"{estimate[0]:.1f} s, measured on {estimate[1]:,} of {len(order):,} records"
         return list({**counts, **rows, **counts}.items())

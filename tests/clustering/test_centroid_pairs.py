@@ -135,6 +135,34 @@ def test_samples_take_little_of_the_work(rng, tmp_path, monkeypatch, count):
     assert sum(compared) < 0.1 * count * (count - 1) / 2
 
 
+class Recorder:
+    """Progress listener that keeps the (work done, work expected) of each moment."""
+
+    def __init__(self):
+        self.done, self.expected, self.moments = 0, 0, []
+
+    def expect(self, work):
+        self.expected += work
+        self.moments.append((self.done, self.expected))
+
+    def advance(self, work):
+        self.done += work
+        self.moments.append((self.done, self.expected))
+
+
+@pytest.mark.parametrize("strand", ["plus", "both"])
+def test_progress_goes_forward(rng, tmp_path, monkeypatch, strand):
+    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (4,))
+    progress, job = Recorder(), prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of(strand=strand))
+    with ScratchFiles() as files:
+        job.run(progress, files.new_scratch)
+    assert len(progress.moments) > 20
+    assert progress.moments[-1] == (progress.expected, progress.expected)
+    fractions = [done / expected for done, expected in progress.moments if expected > 100]
+    assert fractions[0] < 0.05
+    assert min(np.diff(fractions)) > -0.01  # samples are not expected
+
+
 def test_pairs_that_do_not_fit_the_memory(rng, tmp_path, monkeypatch):
     from gpualign.core.clustering.stored_edges import EdgeWriter
     from gpualign.jobs import cluster_distances
