@@ -58,10 +58,12 @@ def find_centroid_pairs(
     whole = job.ungrouped()
     with nullcontext() if whole.aligner is None else closing(whole.aligner):
         search = _CentroidSearch(whole, order, near_chunks, replace(storage, memory=storage.memory // 2), _BoundedProgress(progress))
-        if search.batch_size(order) is None:
+        search.progress.expect_at_most(whole.total_work)
+        size = search.batch_size(order)
+        if size is None:
+            search.progress.expect_at_most(0)
             return None
-        search.find(order)
-        search.progress.expect_at_most(0)
+        search.find(order, size)
         return search.edges.finish(len(order))
 
 
@@ -129,24 +131,30 @@ class _CentroidSearch:
         self._is_in_batch = np.zeros(count, dtype=np.bool_)
         self.edges = EdgeListBuilder(storage)
 
-    def find(self, records: Integers) -> Integers:
+    def find(self, records: Integers, size: int | None) -> Integers:
         """Return the centroids among records that are not near an earlier centroid, and add the near pairs of these centroids with later
-        ones of the records to `edges`. records: in clustering order"""
+        ones of the records to `edges`.
+
+        records: in clustering order
+        size: `batch_size` of the records
+        """
         found, waiting = [records[:0]], records
         while len(waiting):
-            if len(records) == len(self._rank):  # not a batch
-                self.progress.expect_at_most(self._max_work(waiting))
-            size = self.batch_size(waiting)
             batch = waiting[:size]
-            centroids = self._find_together(batch) if size is None else self.find(batch)
+            centroids = self._find_together(batch) if size is None else self.find(batch, self.batch_size(batch))
             self._is_waiting[batch] = False
             self._compare(centroids, records, batch)
             found.append(centroids)
             waiting = waiting[self._is_waiting[waiting]]
+            if len(records) == len(self._rank):  # not a batch
+                self.progress.expect_at_most(self._max_work(waiting))
+            size = self.batch_size(waiting)
         return np.concatenate(found)
 
     def _max_work(self, waiting: Integers) -> int:
         """Return the work that is left if all waiting records are centroids. waiting: in clustering order"""
+        if not len(waiting):
+            return 0
         count, pairs = len(self._rank), Pairing.ABOVE.pair_count(len(waiting), len(waiting))
         others = count - int(self._rank[waiting[0]]) - len(waiting)  # later than the first of them
         return self._whole.total_work * (pairs + len(waiting) * others) // Pairing.ABOVE.pair_count(count, count)
