@@ -91,7 +91,7 @@ def estimate_seconds(job: NearPairJob, order: Integers, near_chunks: NearChunks)
 
 
 class _BoundedProgress:
-    """Progress of work of which only an upper bound is known."""
+    """Progress of work for which only an upper bound is known."""
 
     def __init__(self, progress: ExtendableProgress) -> None:
         self._progress = progress
