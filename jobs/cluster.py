@@ -44,7 +44,7 @@ from gpualign.jobs import nw
 from gpualign.jobs.cluster_distances import AlignmentDistances, DistanceSource, KnownDistances, PrecomputedDistances, near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
 from gpualign.jobs.job import DescriptionRows
-from gpualign.jobs.near_pairs import RECORD_BYTES
+from gpualign.jobs.near_pairs import RECORD_BYTES, NearPairJob
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
 from gpualign.jobs.reporter import SILENT_REPORTER, Reporter
 from gpualign.jobs.sequence_loading import Inputs, scoring_of
@@ -353,12 +353,22 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         reporter.detail(f"{format_count(groups.repeated_count, 'record')} equal to earlier ones")
         distinct = select_distinct(records, groups, o.resources.host_threads)
         inputs = replace(inputs, queries=distinct, targets=distinct)
-    near_bytes = near_pair_memory(records.nbytes + copied + batches, memory)
     original_bytes = records.nbytes if copied else 0  # kept in addition to the copy of the distinct records
-    resources = o.resources.with_memory(memory - near_bytes - original_bytes - batches, memory)
-    o = replace(o, scoring=scoring, resources=resources)
-    job = nw.prepare_filtered(inputs, o, filter, filter.detail, Pairing.ABOVE, reporter)
-    alignments = AlignmentDistances(replace(job.task, queries=records, targets=records), groups, inputs, job, o, filter, batches)
+
+    def prepare_distances(batches: int, reporter: Reporter) -> AlignmentDistances:
+        near_bytes = near_pair_memory(records.nbytes + copied + batches, memory)
+        resources = o.resources.with_memory(memory - near_bytes - original_bytes - batches, memory)
+        given = replace(o, scoring=scoring, resources=resources)
+        job = nw.prepare_filtered(inputs, given, filter, filter.detail, Pairing.ABOVE, reporter)
+        task, copies = replace(job.task, queries=records, targets=records), batches if isinstance(job, NearPairJob) else 0
+        return AlignmentDistances(task, groups, inputs, job, given, filter, copies)
+
+    try:
+        alignments = prepare_distances(batches, reporter)
+    except TooLittleMemory:
+        if not batches:
+            raise
+        alignments = prepare_distances(0, SILENT_REPORTER)
     return _make_job(alignments, options, order, memory), alignments
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.clustering.clusters import clustering_from_centroids
 from gpualign.core.clustering.greedy import centroid_pair_count, first_copies, greedy_centroids
+from gpualign.core.common.errors import TooLittleMemory
 from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.scoring.scoring import ScoringOptions
@@ -210,6 +211,23 @@ def test_memory_without_room_for_copies_is_used_as_before(rng, tmp_path):
     assert tight.distances.batch_bytes == 0
     check(tight)
     assert prepare(tmp_path / "x.fa", records, options_of()).distances.batch_bytes > 0
+
+
+def test_memory_that_is_enough_without_copies_is_enough(rng, tmp_path):
+    records = families(rng, [4] * 500, length=250)
+    for memory in range(1_000_000, 3_000_000, 40_000):
+        try:
+            job = prepare(tmp_path / "x.fa", records, options_of(method="single", memory=memory))
+        except TooLittleMemory:
+            continue
+        assert job.distances.batch_bytes == 0
+        break
+    assert prepare(tmp_path / "x.fa", records, options_of(memory=memory)).distances.batch_bytes == 0
+
+
+def test_all_pairs_that_are_aligned_are_no_bound(rng, tmp_path):
+    job = prepare(tmp_path / "x.fa", families(rng, [2] * 20), options_of(thresholds=PairThresholds(min_identity=0.3)))
+    assert not any("at most" in str(value) for name, value in job.describe() if name == "estimate")
 
 
 def test_counted_pairs_are_those_of_centroids_with_later_records():
