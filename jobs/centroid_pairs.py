@@ -28,8 +28,8 @@ NearChunks = Callable[[NearPairSubset, Progress], Iterator[Chunk]]
 """Function that returns the pairs of a subset that pass all thresholds, with their distances, and reports its progress."""
 
 _SAMPLE_SIZES = 64, 256, 1024
-"""Numbers of records in the samples that are drawn, one after the other, to choose the size of a batch. A sample holds at most one in
-`_MIN_BATCHES` of the records, so that comparing it takes little of the time of comparing all."""
+"""Maximum numbers of records in the samples that are drawn, one after the other, to choose the size of a batch. A sample holds at most one
+in `_MIN_BATCHES` of the records, so that comparing it takes little of the time of comparing all."""
 
 _MIN_SAMPLE_PAIRS = 16
 """Number of near pairs in a sample from which no larger sample is drawn."""
@@ -37,6 +37,9 @@ _MIN_SAMPLE_PAIRS = 16
 _BATCH_PAIRS, _BATCH_PAIRS_PER_RECORD_ON_CPU, _BATCH_PAIRS_PER_RECORD = 1_000, 0.5, 4.0
 """Number of near pairs in a batch, and additional ones for each record from which batches are taken, if the CPU finds them and otherwise.
 Finding and aligning so many takes about as long as starting the engine and preparing these records, once for each batch."""
+
+_BATCH_PAIR_LETTERS = 1_500
+"""Mean length of records, in letters, for which these numbers hold, and of shorter ones. Near pairs of longer records take more time."""
 
 _MIN_BATCHES = 4
 """Number of batches below which all pairs are found together."""
@@ -125,6 +128,7 @@ class _CentroidSearch:
         self._near_chunks = near_chunks
         self._storage = storage
         self._pairs_per_record = _BATCH_PAIRS_PER_RECORD_ON_CPU if whole.finds_on_cpu else _BATCH_PAIRS_PER_RECORD
+        self._scale = min(1.0, _BATCH_PAIR_LETTERS / float(whole.task.queries.lengths.mean()))
         self._rank = np.empty(count, dtype=np.int64)
         self._rank[order] = np.arange(len(order))
         self._is_waiting = np.ones(count, dtype=np.bool_)  # neither a centroid nor near one, as far as known
@@ -161,17 +165,15 @@ class _CentroidSearch:
 
     def batch_size(self, records: Integers) -> int | None:
         """Return how many records a batch of these takes; None: all of them."""
-        count, sample, pairs = len(records), records[:0], 0
+        count, sample, pairs = len(records), records, 0
+        wanted = self._scale**2 * _BATCH_PAIRS + self._scale * self._pairs_per_record * count
+        if _MIN_BATCHES * sqrt(2 * wanted) > count:
+            return None  # even if all pairs are near
         for size in _SAMPLE_SIZES:
-            if count < _MIN_BATCHES * size:
-                break
-            sample = np.sort(records[:: -(-count // size)])
+            sample = np.sort(records[:: max(_MIN_BATCHES, -(-count // size))])
             pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample), self.progress))
-            if pairs >= _MIN_SAMPLE_PAIRS:
+            if pairs >= _MIN_SAMPLE_PAIRS or count <= _MIN_BATCHES * size:
                 break
-        if not len(sample):
-            return None
-        wanted = _BATCH_PAIRS + self._pairs_per_record * count
         batch_size = max(2, round(len(sample) * sqrt(wanted / (pairs + 1))))
         return batch_size if _MIN_BATCHES * batch_size <= count else None
 

@@ -133,7 +133,7 @@ def test_samples_take_little_of_the_work(rng, tmp_path, monkeypatch, count):
     run = NearPairSubset.run
     monkeypatch.setattr(NearPairSubset, "run", lambda self, progress: compared.append(self.plan.cells) or run(self, progress))
     check(prepare(tmp_path / "x.fa", families(rng, [1] * count), options_of()))
-    assert sum(compared) < 0.1 * count * (count - 1) / 2
+    assert sum(compared) < 0.15 * count * (count - 1) / 2
 
 
 def test_no_records_are_compared_twice(rng, tmp_path, monkeypatch):
