@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 
 from gpualign.core.alignment.pair_list import NearPairs
@@ -40,13 +40,7 @@ class NearPairSubset:
 
     @cached_property
     def _prepared(self) -> PreparedTask:
-        whole, rows = self.whole.prepared.task, self.records
-        columns = rows if self.others is None else self.others
-        letters = whole.queries.used_codes  # of all records, which saves counting those of some
-        queries = replace(whole.queries.select(rows), known_used_codes=letters)
-        targets = queries if self.others is None else replace(whole.targets.select(columns), known_used_codes=letters)
-        ambiguity = whole.ambiguity and whole.ambiguity.select(rows, columns)
-        return self.whole.engines.finder.prepare(replace(whole, queries=queries, targets=targets, ambiguity=ambiguity), self.whole.budget)
+        return self.whole.engines.finder.prepare(self.whole.prepared.task.select(self.records, self.others), self.whole.budget)
 
     @cached_property
     def plan(self) -> Plan:

@@ -148,8 +148,7 @@ def sample_near_pairs(job: SampledNearPairJob) -> SampledPairs:
         rows, columns = _draw_records(task, job.pairing, size)
         if not len(columns):
             break
-        ambiguous = task.ambiguity and task.ambiguity.select(rows, columns)
-        sample = replace(task, queries=task.queries.select(rows), targets=task.targets.select(columns), ambiguity=ambiguous)
+        sample = task.select(rows, columns)
         prepared = job.engines.finder.prepare(sample, job.budget)
         plan, start = plan_task(prepared, Pairing.ALL), time.perf_counter()
         with closing_iterator(prepared.run(plan.tiles())) as tiles:

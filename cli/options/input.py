@@ -13,7 +13,7 @@ def strand_option(function: F) -> F:
     return Heading.INPUT.option(
         "--strand",
         type=ChoiceType(["both", "plus"]),
-        help="DNA: with both, also align the reverse complement of one of the two sequences and keep the better strand.  [plus]",
+        help="DNA: with both, also compare the reverse complement of one of the two sequences and keep the better strand.  [plus]",
     )(function)
 
 

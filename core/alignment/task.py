@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -85,6 +86,16 @@ class Task:
     edit_bound: EditBound | None = None
     both_strands: bool = False
     ambiguity: AmbiguityCounts | None = None
+
+    def select(self, queries: Integers, targets: Integers | None) -> Task:
+        """Return the task for some of the records.
+
+        queries, targets: numbers of the records; targets None: those of the queries, which are of the same set as the targets
+        """
+        chosen = self.queries.select(queries)
+        others = chosen if targets is None else self.targets.select(targets)
+        ambiguity = self.ambiguity and self.ambiguity.select(queries, queries if targets is None else targets)
+        return replace(self, queries=chosen, targets=others, ambiguity=ambiguity)
 
     @cached_property
     def strands(self) -> FrameSet:
