@@ -30,7 +30,7 @@ WORDS = {
 
 # Fields that a run sets and no option does.
 DECIDED = {
-    *("keep_descriptions", "executor", "spare_threads", "worker_threads", "workers_per_machine"),
+    *("keep_descriptions", "executor", "reserved_bytes", "spare_threads", "worker_threads", "workers_per_machine"),
     *("rereads_tables", "keep_text"),  # `cluster` by the format that it writes
     "reads_abundances",  # `cluster` by the order of the records
     "reads_v_calls",  # by --v-genes
