@@ -251,7 +251,7 @@ class ClusterJob:
         """Return the plan as rows, including a time estimate from a short measurement."""
         held = self.distances.near_pair_bytes(self.memory) // PAIR_BYTES
         kept = f"up to {held:,} in memory, more in a temporary file, {PAIR_BYTES} bytes each"
-        order = None if self.record_order is None else first_copies(self.record_order, self.distances.duplicates.group_of)[0]
+        order = None if self._first_copies is None else self._first_copies[0]
         return [*self.distances.describe(order), ("method", self.method), ("near pairs", kept)]
 
     def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:
@@ -271,13 +271,18 @@ class ClusterJob:
     def find_pairs_to_cluster(self, progress: ExtendableProgress, scratch: MakeScratch) -> NearPairGraph:
         """Return the near pairs that `cluster` needs: those of greedy centroids, or all for the other methods. Parameters and errors as for
         `find_near_pairs`."""
-        if self.record_order is None:
+        if self._first_copies is None:
             return self.find_near_pairs(progress, scratch)
-        order, _ = first_copies(self.record_order, self.distances.duplicates.group_of)
+        order, _ = self._first_copies
         return NearPairGraph(self.distances.find_centroid_pairs(order, progress, self._storage(scratch)), self._copies, order)
 
     def _storage(self, scratch: MakeScratch) -> EdgeStorage:
         return EdgeStorage(self.distances.near_pair_bytes(self.memory), scratch)
+
+    @cached_property
+    def _first_copies(self) -> tuple[Integers, Integers] | None:
+        """(distinct records in clustering order, the copy of each that is clustered first); None for linkage methods."""
+        return None if self.record_order is None else first_copies(self.record_order, self.distances.duplicates.group_of)
 
     @property
     def _copies(self) -> Integers:
@@ -289,8 +294,8 @@ class ClusterJob:
         """Return the clusters by `method`. Raises `TooLittleMemory` if the linkage of connected records would need more than the memory
         limit."""
         edges, duplicates = near.edges, self.distances.duplicates
-        if self.record_order is not None:
-            _, leaders = first_copies(self.record_order, duplicates.group_of)
+        if self._first_copies is not None:
+            _, leaders = self._first_copies
             return clustering_from_centroids(near.centroids, edges).expand_copies(duplicates.group_of, leaders)
         labels = single_linkage(edges) if self.method == "single" else self._linkage_labels(edges, progress)
         return clustering_from_labels(labels, edges, near.copies).expand_copies(duplicates.group_of, duplicates.first_records)
