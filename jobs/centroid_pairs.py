@@ -36,16 +36,17 @@ _MIN_SAMPLE_PAIRS = 16
 
 _BATCH_PAIRS, _BATCH_PAIRS_PER_RECORD_ON_CPU, _BATCH_PAIRS_PER_RECORD = 1_000, 0.5, 4.0
 """Number of near pairs in a batch, and additional ones for each record from which batches are taken, if the CPU finds them and otherwise.
-Finding and aligning so many takes about as long as starting the engine and preparing these records, once for each batch."""
+It takes about as long to find and align this many as to start the engine and prepare these records, which each batch does once."""
 
 _BATCH_PAIR_LETTERS = 1_500
-"""Mean length of records, in letters, for which these numbers hold, and of shorter ones. Near pairs of longer records take more time."""
+"""Mean length of records, in letters, up to which these numbers hold. Near pairs of longer records take more time."""
 
 _MIN_BATCHES = 4
 """Number of batches below which all pairs are found together."""
 
 _MEASURED_SECONDS, _SAMPLE_GROWTH = 0.1, 4
-"""Seconds for which an estimate is measured, unless all records take less; factor by which samples grow until then."""
+"""Minimum time of the measurement for an estimate, in seconds, unless all records take less; factor by which the sample grows until it is
+reached."""
 
 
 def find_centroid_pairs(

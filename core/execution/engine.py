@@ -124,7 +124,7 @@ class EditFinder(Protocol):
         stops all work within a second."""
 
     def close(self) -> None:
-        """Stop the work that other threads have begun, which fails with `RunError` within a second. The finder can be used again."""
+        """Stop the calls of `find_edits` in other threads, which raise `RunError` within a second. The finder can be used again."""
 
 
 @runtime_checkable
