@@ -114,11 +114,16 @@ struct Walk {
     }
   }
 
-  // Ends a path that has reached row 0 or column 0: adds the gap that is left, writes the statistics, and appends the runs to `runs`.
-  DEVICE void finish(const PathArgs& a, int64_t pair, bool free_query, bool free_target) {
+  // Ends a path that has reached row 0 or column 0: adds the gap that is left.
+  DEVICE void close(bool free_query, bool free_target) {
     for (; i > 0 && !free_target; i--) put(kInsertion);
     for (; j > 0 && !free_query; j--) put(kDeletion);
     flush();
+  }
+
+  // Closes a path, writes its statistics, and appends its runs to `runs`.
+  DEVICE void finish(const PathArgs& a, int64_t pair, bool free_query, bool free_target) {
+    close(free_query, free_target);
     const int gaps = query_end - i + target_end - j - 2 * (matches + mismatches);
     const int end_gaps = (first_pair < 0 ? 0 : query_end + target_end - first_pair) + last_pair - (i + j);
     int32_t* const s = a.statistics + STATISTICS_NUMBERS * pair;

@@ -1,7 +1,5 @@
 // Global alignments of listed pairs, each within a band of diagonals (band_cells.cuh), forward pass and traceback: one, two or four pairs
-// per warp.
-//
-// Paths stay within the band. The host decides whether a path outside it could be better (cpu/alignment/src/band_bound.hpp).
+// per warp. A band has 2 kTeam kPlaces diagonals. Of m + n and the first diagonal, one is odd. The longest pairs are listed first.
 //
 // Antidiagonals are computed in groups of 8, each starting with an even one (a - lowest); the last group ends with m + n. So the first
 // group starts with antidiagonal 0 or earlier. All pairs of a warp have the same number of groups. In a group 4 letters of each sequence
@@ -10,31 +8,13 @@
 // Directions are stored in global memory, and the team then walks the path back. In each step its lanes look at the next kLanes cells of
 // the diagonal, and the path takes all pairs of letters up to the next gap.
 //
-// Macros: those of band_cells.cuh     RESULT  type of a score     SIGN  -1 for distances, else 1
+// Macros: those of band_cells.cuh and bands.cuh
 // Registers: 78 (S32, 1 cell); 232 and 576 bytes of stack (S32, 24 cells); 90 (U16x2, 2 cells, 4 teams); 128 (U16x2, 8 cells, 2 teams) on
 // sm_90a (NVRTC 13.5). Shared memory: 4 kHalves LETTERS^2 + 4 LETTERS bytes. Measured (one H200, 2026-11-29, benchmarks/log: G-102),
 // 1,727,972 pairs of genes at 97 % identity, bands of 64, 128, 192 and 256 diagonals: 0.062, 0.105, 0.143 and 0.185 microseconds a pair
 // with CIGARs.
 #include "band_cells.cuh"
-
-struct BandPair {
-  int32_t query, target;  // records
-  int32_t lowest;         // first diagonal, at most min(0, n - m), m + n + lowest odd; of 2 kTeam kPlaces diagonals, n - m among them
-};
-SAME_AS_ON_HOST(BandPair);
-
-struct TraceBandArgs {
-  const uint8_t* query_codes;
-  const int64_t* query_offsets;  // [queries of the set + 1]
-  const BandPair* pairs;         // [pair_count], the longest first
-  const int32_t* table;          // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter; the last letter is padding
-  uint32_t* next;                // 0 at first: pairs that warps have taken
-  RESULT* scores;                // [pair_count]
-  PathArgs path;                 // targets, target_numbers and first_targets are not read; matrix_stride: words of a team
-  int32_t pair_count;
-  uint32_t one;  // 1, but unknown to the compiler (multiply_add in portable.cuh)
-};
-SAME_AS_ON_HOST(TraceBandArgs);
+#include "bands.cuh"
 
 constexpr int kLettersPerGroup = kGroup / 2;                  // of each sequence
 constexpr int kUnrolled = CELLS <= 4 ? kLettersPerGroup : 1;  // pairs of antidiagonals; more would not stay in registers or caches
