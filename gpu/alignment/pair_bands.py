@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +18,8 @@ BAND_WIDTHS = 1, 2, 3, 4, 6, 8, 12, 16, 24
 """Widths of bands: numbers of cells of an antidiagonal for each lane of a warp. A band has twice as many diagonals as such cells."""
 
 _ANTIDIAGONALS_PER_WORD = 8  # whose directions for one such cell fit in a word
-_PAIRS_PER_WARP = {1: 4, 2: 4, 3: 2, 4: 2, 6: 2, 8: 2}
-"""By width, for 16-bit scores. With more pairs per warp, a lane computes more cells for each exchange with its neighbours; with more than
+_TEAMS_PER_WARP = {1: 4, 2: 4, 3: 2, 4: 2, 6: 2, 8: 2}
+"""By width, for 16-bit scores. With more teams per warp, a lane computes more cells for each exchange with its neighbours; with more than
 four values per lane, the unrolled loop no longer fits in the registers."""
 _OUTSIDE_32_BITS = -(1 << 29)  # OUTSIDE of 32-bit scores
 _MAX_DIFFERENCE = 1 << 15  # of 16-bit scores: the kernel finds positive differences by their highest bit after adding 0x7fff
@@ -58,9 +59,8 @@ def packed_scores(recipe: Recipe) -> PackedScores | None:
     return PackedScores(score_type, outside, outside + 3 * opening + fall * (max_length + 1) + 1, max_length)
 
 
-def pairs_per_warp(width: int, packed: bool) -> int:
-    """Return the number of pairs that a warp aligns at the same time. packed: whether scores have 16 bits"""
-    return _PAIRS_PER_WARP.get(width, 1) if packed else 1
+def _teams_per_warp(width: int, packed: bool) -> int:
+    return _TEAMS_PER_WARP.get(width, 1) if packed else 1
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class BandBatch:
 
     width: one of `BAND_WIDTHS`
     packed: whether 16 bits hold the scores of its pairs
-    indices: indices into the list of pairs, the longest pairs first
+    indices: indices into the list of pairs, the longest pairs, or groups, first
     lowest: first diagonal (target position minus query position) of each pair's band; its parity is not that of the letters in both
         sequences
     slacks: number of diagonals by which each band extends beyond the diagonals of both corners
@@ -82,10 +82,11 @@ class BandBatch:
     lowest: Integers = field(repr=False)
     slacks: Integers = field(repr=False)
     max_letters: int
+    group_pairs: ClassVar[int] = 1  # number of consecutive pairs that a team of lanes aligns together
 
     def halves(self) -> tuple[BandBatch, BandBatch]:
         """Split the batch into two of about the same size."""
-        half = len(self.indices) // 2
+        half = len(self.indices) // (2 * self.group_pairs) * self.group_pairs
         one, other = (
             replace(self, indices=self.indices[part], lowest=self.lowest[part], slacks=self.slacks[part])
             for part in (slice(half), slice(half, None))
@@ -93,12 +94,17 @@ class BandBatch:
         return one, other
 
     @property
-    def pairs_per_warp(self) -> int:
-        return pairs_per_warp(self.width, self.packed)
+    def teams_per_warp(self) -> int:
+        """Number of teams into which the lanes of a warp are divided."""
+        return _teams_per_warp(self.width, self.packed)
 
-    def words_per_pair(self, warp_lanes: int) -> int:
-        """Return the number of 32-bit words for the directions of one pair."""
+    def words_per_team(self, warp_lanes: int) -> int:
+        """Return the number of 32-bit words that a team needs, for the directions of its pairs."""
         return (self.max_letters // _ANTIDIAGONALS_PER_WORD + 1) * self.width * warp_lanes
+
+    def kernel(self, recipe: Recipe) -> Kernel:
+        """Return the kernel. recipe: of a task with paths, whose scores fit in 32 bits"""
+        return band_kernel(recipe, self.width, self.packed)
 
 
 def plan_batches(
@@ -136,7 +142,7 @@ def band_kernel(recipe: Recipe, width: int, packed: bool) -> Kernel:
     scores = packed_scores(recipe) if packed else None
     score_type = scores.score_type if scores else score_type_by_name("S32")
     macros = dict(kernel_macros(recipe, score_type, 1, 1))
-    teams = pairs_per_warp(width, packed)
+    teams = _teams_per_warp(width, packed)
     own = {
         "CELLS": width * teams // score_type.scores_per_word,
         "TEAMS": teams,

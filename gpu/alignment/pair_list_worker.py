@@ -16,7 +16,7 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
 from gpualign.core.common.threads import SerialExecutor
-from gpualign.gpu.alignment.pair_bands import BandBatch, band_kernel, packed_scores
+from gpualign.gpu.alignment.pair_bands import BandBatch, packed_scores
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
 from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
@@ -138,11 +138,11 @@ class PairListWorker:
 
     def _block_count(self, batch: BandBatch) -> int:
         """Return the number of blocks in which no warp has to take pairs twice."""
-        return -(-len(batch.indices) // self._block_pairs(batch))
+        return -(-len(batch.indices) // (self._block_teams(batch) * batch.group_pairs))
 
-    def _block_pairs(self, batch: BandBatch) -> int:
-        """Return the number of pairs that a block computes at a time."""
-        return _BLOCK_THREADS // self.warp_lanes * batch.pairs_per_warp
+    def _block_teams(self, batch: BandBatch) -> int:
+        """Return the number of teams of a block."""
+        return _BLOCK_THREADS // self.warp_lanes * batch.teams_per_warp
 
     def _capacity(self, batch: BandBatch) -> int:
         """Return the maximum size of the runs of a pair, in bytes; 0 if no paths are requested."""
@@ -150,17 +150,18 @@ class PairListWorker:
 
     def _grid(self, stream: StreamBuffers, batch: BandBatch) -> int:
         """Return the number of blocks for a batch, limited by device memory; 0 if the batch does not fit."""
-        block_bytes = self._block_pairs(batch) * batch.words_per_pair(self.warp_lanes) * 4
+        block_bytes = self._block_teams(batch) * batch.words_per_team(self.warp_lanes) * 4
         left = self._allowance // _BATCHES_IN_FLIGHT - 2 * self._capacity(batch) * len(batch.indices)
-        kernel = band_kernel(self._recipe, batch.width, batch.packed)
-        return max(0, min(stream.resident_blocks(kernel, _BLOCK_THREADS), self._block_count(batch), left // block_bytes))
+        return max(
+            0, min(stream.resident_blocks(batch.kernel(self._recipe), _BLOCK_THREADS), self._block_count(batch), left // block_bytes)
+        )
 
     def _submit(self, pairs: NearPairs, batch: BandBatch, grid: int, stream: StreamBuffers) -> None:
         count = len(batch.indices)
         listed = np.empty(count, dtype=BAND_PAIR_STRUCT)
         listed["query"], listed["target"], listed["lowest"] = pairs.queries[batch.indices], pairs.targets[batch.indices], batch.lowest
         ranges, capacity = pair_result_ranges(self._task, count), self._capacity(batch)
-        words = batch.words_per_pair(self.warp_lanes)
+        words = batch.words_per_team(self.warp_lanes)
         nbytes = total_result_bytes(ranges)
         staged = stream.stage({"pairs": listed})
         results, queue = stream.address("results", nbytes), stream.address("queue", QUEUE_BYTES)
@@ -173,7 +174,7 @@ class PairListWorker:
             **{name: results + ranges[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
             scratch=stream.address("scratch", capacity * count),
             runs=stream.address("runs", capacity * count),
-            directions=stream.address("directions", grid * self._block_pairs(batch) * words * 4),
+            directions=stream.address("directions", grid * self._block_teams(batch) * words * 4),
             capacity=capacity,
             matrix_stride=words,
             detail=DETAIL_CODES[self._task.detail],
@@ -192,7 +193,7 @@ class PairListWorker:
         stream.upload_staged()
         stream.fill(queue, 0, QUEUE_BYTES)
         stream.fill(results, 0, nbytes)
-        stream.launch(band_kernel(self._recipe, batch.width, batch.packed), grid, _BLOCK_THREADS, arguments)
+        stream.launch(batch.kernel(self._recipe), grid, _BLOCK_THREADS, arguments)
         stream.download("results", nbytes)
         stream.mark_event()
 
