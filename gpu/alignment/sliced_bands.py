@@ -1,0 +1,147 @@
+"""Plans bands of listed pairs for a kernel that aligns 32 pairs with the same band together, one bit each. Pure."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.gpu.alignment.pair_bands import BandBatch
+from gpualign.gpu.alignment.recipe import Recipe
+from gpualign.gpu.kernels.kernel import Kernel
+
+LETTER_CODES = 4
+"""Codes of letters that the kernel can align are below this number."""
+
+SLICED_WIDTHS = 1, 2, 3, 4, 6, 8
+"""Widths of bands, numbers as in `BAND_WIDTHS`. In wider bands the values of a lane do not fit in its registers."""
+
+_BLOCKS = {1: 6, 2: 4, 3: 3}  # per multiprocessor by width, else 2: as many as leave a thread the registers that it needs
+_MAX_BITS = 5  # of a number
+_WORDS_PER_CELL = 4  # for the directions of all pairs of a group
+_GRID_STEPS = 8  # by which the first diagonals of two bands of the same width can be apart, in a band's number of diagonals
+
+
+@dataclass(frozen=True)
+class SlicedScores:
+    """A scoring as the kernel needs it (cuda_src/alignment/sliced_cells.cuh).
+
+    equal, different: rebased scores of equal and of other letters, S and X
+    opening: additional cost of opening a gap, o
+    bits: number of bits of a difference, W
+    """
+
+    equal: int
+    different: int
+    opening: int
+    bits: int
+
+
+def sliced_scores(recipe: Recipe) -> SlicedScores | None:
+    """Return the scoring of a recipe; None if the kernel cannot align with it. Common factors are left out."""
+    form, usable = recipe.rebased_form, recipe.usable_pair_bits
+    assert form is not None
+    assert usable is not None
+    letters = min(recipe.letter_count, LETTER_CODES)
+    table = recipe.make_score_table()[:letters, :letters]
+    equal, others = np.unique(table.diagonal()), np.unique(table[~np.eye(letters, dtype=np.bool_)])
+    if len(equal) > 1 or len(others) != 1:
+        return None
+    high, low, opening = int(equal[0]), int(others[0]), form.gap_open - form.gap_extend
+    if high <= max(low, 0) or low < -opening or (~usable[:letters] & (1 << letters) - 1).any():
+        return None
+    factor = gcd(high, low, opening)
+    high, low, opening = high // factor, low // factor, opening // factor
+    bits = max(2 * opening + low - 1, high - low).bit_length() + 1
+    return SlicedScores(high, low, opening, bits) if bits <= _MAX_BITS else None
+
+
+@dataclass(frozen=True)
+class SlicedBandBatch(BandBatch):
+    """Groups of pairs whose bands have the same width. The pairs of a group have the same band."""
+
+    group_pairs: ClassVar[int] = 32
+
+    def words_per_team(self, warp_lanes: int) -> int:
+        letters = 4 * (self.max_letters + 1)
+        return letters + 2 * -(-self.max_letters // 2) * self.width * warp_lanes * _WORDS_PER_CELL
+
+    def kernel(self, recipe: Recipe) -> Kernel:
+        return sliced_band_kernel(recipe, self.width)
+
+
+def plan_sliced_batches(
+    lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, min_pairs: int, max_pairs: int
+) -> tuple[list[BandBatch], Integers]:
+    """Return (batches of groups of 32 with the same band; positions in `indices` of the pairs that are left out).
+
+    lengths: lengths of the query and of the target of each pair in the list
+    indices: indices of the pairs to plan
+    slacks: number of diagonals by which the band of each of these pairs must extend beyond the diagonals of both corners
+    warp_lanes: number of lanes of a warp
+    min_pairs, max_pairs: minimum number of pairs with bands of the same width, and maximum number in a batch
+    """
+    m, n = (one[indices].astype(np.int32) for one in lengths)
+    letters, difference = m + n, n - m
+    first, last = np.minimum(0, difference) - slacks.astype(np.int32), np.maximum(0, difference) + slacks.astype(np.int32)
+    left = np.arange(len(indices))
+    batches: list[BandBatch] = []
+    for width in SLICED_WIDTHS:
+        diagonals = 2 * warp_lanes * width
+        steps = (first[left] - 1) // (diagonals // _GRID_STEPS)
+        lowest = steps * (diagonals // _GRID_STEPS) + 1
+        fits = lowest + diagonals > last[left]
+        chosen = left[fits]
+        groups = _whole_groups(steps[fits], letters[chosen])
+        if groups.size < max(min_pairs, 1):
+            continue
+        own = np.flatnonzero(fits)[groups]  # positions in `left`
+        groups_per_batch = max(1, max_pairs // SlicedBandBatch.group_pairs)
+        for start in range(0, len(groups), groups_per_batch):
+            part = own[start : start + groups_per_batch].ravel()
+            pairs, part_lowest = left[part], lowest[part].astype(np.int64)
+            slack = np.minimum(first[pairs] + slacks[pairs] - part_lowest, part_lowest + diagonals - 1 - last[pairs] + slacks[pairs])
+            batches.append(SlicedBandBatch(width, False, indices[pairs], part_lowest, slack, int(letters[pairs[0]])))
+        left = np.delete(left, own.ravel())
+    return batches, left
+
+
+def _whole_groups(bands: npt.NDArray[np.int32], letters: npt.NDArray[np.int32]) -> Integers:
+    """Return the positions of pairs in groups with the same band, int64[groups][pairs of a group]; the longest groups first.
+
+    bands, letters: band, and number of letters, of each pair
+    """
+    order = np.argsort(bands.astype(np.int64) << 32 | (letters.max(initial=0) - letters))
+    _, counts = np.unique(bands[order], return_counts=True)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    size = SlicedBandBatch.group_pairs
+    groups = order[rank < np.repeat(counts // size * size, counts)].reshape(-1, size)
+    sorted_groups: Integers = groups[np.argsort(-letters[groups[:, 0]], kind="stable")]
+    return sorted_groups
+
+
+def sliced_band_kernel(recipe: Recipe, width: int) -> Kernel:
+    """Return the kernel for groups. recipe: of a task with paths, which has `sliced_scores`; width: one of `SLICED_WIDTHS`"""
+    form, scores = recipe.rebased_form, sliced_scores(recipe)
+    assert form is not None
+    assert scores is not None
+    table = recipe.make_score_table() - 2 * form.gap_extend
+    macros = {
+        "EQUAL": scores.equal,
+        "DIFFERENT": scores.different,
+        "OPENING": scores.opening,
+        "BITS": scores.bits,
+        "CELLS": width,
+        "BLOCKS": _BLOCKS.get(width, 2),
+        "MATCH": table[0, 0],
+        "MISMATCH": table[0, 1],
+        "OPEN": form.gap_open,
+        "EXTEND": form.gap_extend,
+        "RESULT": recipe.c_result_type,
+        "SIGN": -1 if recipe.edit_distance else 1,
+    }
+    return Kernel("trace_sliced_bands.cu", "trace_sliced_bands", tuple((name, str(value)) for name, value in macros.items()))
