@@ -16,7 +16,7 @@ from gpualign.core.alignment.aligned_pairs import PairAlignments, PairAlignments
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.core.alignment.tile_results import STATISTICS, Runs
-from gpualign.core.common.arrays import Codes, Integers, Scores
+from gpualign.core.common.arrays import Booleans, Codes, Integers, Scores
 from gpualign.core.common.dataclass import dataclass
 from gpualign.core.common.errors import RunError
 from gpualign.core.common.threads import run_until_stopped
@@ -96,6 +96,11 @@ class CpuPairAligner:
         (queries, query_codes), (targets, target_codes) = self._letter_tables
         sets = queries, query_codes, pairs.queries, targets, target_codes, pairs.targets
         return cast("Integers", _kernels.listed_slacks(*sets, pairs.distances, self.recipe, scores, self.threads))
+
+    def has_only_codes_below(self, code: int, pairs: NearPairs) -> Booleans:
+        """Return for each pair whether all letters of both sequences have codes below `code`, bool[pairs]."""
+        of_queries, of_targets = (counts[:, codes >= code].sum(axis=1) == 0 for counts, codes in self._letter_tables)
+        return cast("Booleans", of_queries[pairs.queries] & of_targets[pairs.targets])
 
     @cached_property
     def _letter_tables(self) -> tuple[LetterTable, LetterTable]:

@@ -1,5 +1,5 @@
-"""Aligns listed pairs on CUDA devices. A warp takes a pair, within a band of diagonals whose width the host proves to suffice. The host
-aligns lists as long as there are few pairs, and pairs whose bands would be too wide."""
+"""Aligns listed pairs on CUDA devices, each within a band of diagonals whose width the host proves to suffice. The host aligns lists as
+long as there are few pairs, and pairs whose bands would be too wide."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ import numpy as np
 from gpualign.core.alignment.aligned_pairs import PairAlignments, PairAlignmentsBuilder
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
-from gpualign.core.common.arrays import Integers, Scores
+from gpualign.core.common.arrays import Booleans, Integers, Scores
 from gpualign.core.common.errors import RunError
 from gpualign.core.execution.engine import EditFindingEngine, PairAligner
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.gpu.alignment.pair_bands import BandBatch, batches_by_weight, plan_batches
 from gpualign.gpu.alignment.pair_list_worker import PairListWorker
 from gpualign.gpu.alignment.recipe import Recipe, make_recipe, packed_score_type
+from gpualign.gpu.alignment.sliced_bands import LETTER_CODES, plan_sliced_batches, sliced_scores
 from gpualign.gpu.runtime.device import Device
 
 MAX_BATCH_PAIRS = 1 << 15  # pairs of a list that a device aligns at a time
+MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS = 1 << 13, 1 << 17
+"""Minimum number of pairs with bands of the same width that are aligned in groups of 32, and maximum number in a batch of such groups."""
+
 MIN_CELLS_PER_THREAD = 2e9
 """Minimum size of all lists so far, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes
 some tenths of a second for less."""
@@ -50,6 +54,9 @@ class HostPairAligner(PairAligner, Protocol):
 
         scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
         """
+
+    def has_only_codes_below(self, code: int, pairs: NearPairs) -> Booleans:
+        """Return for each pair whether all letters of both sequences have codes below `code`, bool[pairs]."""
 
 
 class HostPairEngine(EditFindingEngine, Protocol):
@@ -112,7 +119,7 @@ class CudaPairAligner:
 
     @property
     def kernel(self) -> str:
-        return f"bands in warps; few pairs, and pairs in wide bands, {self._host.kernel}"
+        return f"bands of diagonals; few pairs, and pairs in wide bands, {self._host.kernel}"
 
     @property
     def uses_device(self) -> bool:
@@ -149,7 +156,8 @@ class CudaPairAligner:
         slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
         while len(left) and (usable := list(workers)):  # another list may leave out a worker
             one = usable[0]
-            batches = plan_batches(lengths, left, slacks, one.warp_lanes, one.max_packed_length, MAX_BATCH_PAIRS)
+            batches, rest = self._plan_sliced_batches(one.warp_lanes, pairs, lengths, left, slacks)
+            batches += plan_batches(lengths, left[rest], slacks[rest], one.warp_lanes, one.max_packed_length, MAX_BATCH_PAIRS)
             results = self._run(workers, batches, pairs)
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
@@ -167,6 +175,18 @@ class CudaPairAligner:
         if len(rest):
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
         return built.build()
+
+    def _plan_sliced_batches(
+        self, warp_lanes: int, pairs: NearPairs, lengths: tuple[Integers, Integers], left: Integers, slacks: Integers
+    ) -> tuple[list[BandBatch], Integers]:
+        """Return (batches of groups of pairs; positions in `left` of the other pairs). left: indices of the pairs to plan"""
+        if sliced_scores(self._recipe) is None:
+            return [], np.arange(len(left))
+        is_usable = self._host.has_only_codes_below(LETTER_CODES, pairs.select(left))
+        usable = np.flatnonzero(is_usable)
+        limits = MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS
+        batches, rest = plan_sliced_batches(lengths, left[usable], slacks[usable], warp_lanes, *limits)
+        return batches, np.concatenate([usable[rest], np.flatnonzero(~is_usable)])
 
     def _run(self, workers: list[PairListWorker], batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments]]:
         """Return the batches, which workers may have split, with their results. Batches that fit in no device's memory, and those of a

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice
-from listed import all_pairs_in_disorder, families
+from listed import align_by_both, all_pairs_in_disorder, check_equal, families
 from path_cases import SCHEMES
 from relatives import mutated
-from work import expand, scoring, sequence_set, two_valued
+from work import scoring, sequence_set, two_valued
 
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, EndGaps, Task
@@ -26,28 +26,10 @@ BYTES = ["default", "linear", "2/-1/1", "edit", "protein", "loose", "dear mismat
 
 @pytest.fixture(autouse=True)
 def every_list_is_long(monkeypatch):
-    """For a device: lists go to the host up to 2 x 10^9 cells for each of its threads, which take an emulated device minutes."""
+    """For a device: lists go to the host up to 2 x 10^9 cells for each of its threads, which take an emulated device minutes. Pairs are
+    aligned one by one."""
     monkeypatch.setattr(pair_list, "MIN_CELLS_PER_THREAD", 0)
-
-
-def both(devices, queries, targets, scheme, pairs, detail=Detail.PATH, end_gaps=EndGaps.PENALISED):
-    """The results of the devices, and those of the CPU engine."""
-    task, budget, host = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps), Budget.from_total(1 << 28), CpuEngine(2)
-    aligner = CudaPairEngine(lambda: devices, host, print).prepare_pair_aligner(task, budget)
-    try:
-        found = aligner.align_pairs(pairs)
-        again = aligner.align_pairs(pairs)  # on open devices
-    finally:
-        aligner.close()
-    np.testing.assert_array_equal(found.scores, again.scores)
-    return found, host.prepare_pair_aligner(task, budget).align_pairs(pairs)
-
-
-def check(found, expected):
-    np.testing.assert_array_equal(found.scores, expected.scores)
-    np.testing.assert_array_equal(found.statistics, expected.statistics)
-    paths = [[expand(one.runs.data[s : s + n]) for s, n in zip(one.runs.starts, one.runs.sizes, strict=True)] for one in (found, expected)]
-    assert paths[0] == paths[1]
+    monkeypatch.setattr(pair_list, "MIN_SLICED_PAIRS", 1 << 30)  # test_cuda_sliced_bands.py
 
 
 @pytest.mark.parametrize("scheme", BYTES)
@@ -57,7 +39,7 @@ def test_as_on_the_cpu(rng, device, scheme):
     letters = 20 if scheme == "protein" else int(rng.choice([2, 4]))
     queries, targets = families(rng, letters, 10 if on_host else 100, 90 if on_host else 900)
     pairs = all_pairs_in_disorder(rng, queries, targets)
-    check(*both([device], queries, targets, SCHEMES[scheme], pairs))
+    check_equal(*align_by_both([device], queries, targets, SCHEMES[scheme], pairs))
     if on_host:
         assert {kernel.file for kernel in device.launched} == {"trace_bands.cu"}
 
@@ -68,7 +50,7 @@ def test_every_score_type(rng, scheme, arch):
     """16-bit integers, half-precision floats, and 32 bits where neither has maxima of its own."""
     queries, targets = families(rng, 20 if scheme == "protein" else 4, 10, 90)
     device = HostDevice(arch=arch)
-    check(*both([device], queries, targets, SCHEMES[scheme], all_pairs_in_disorder(rng, queries, targets)))
+    check_equal(*align_by_both([device], queries, targets, SCHEMES[scheme], all_pairs_in_disorder(rng, queries, targets)))
     assert {dict(kernel.macros)["CELL"] for kernel in device.launched} == {packed_score_type([arch]) or "S32"}
 
 
@@ -89,14 +71,14 @@ def test_scores_at_the_limits_of_16_bits(rng, arch):
         pairs = all_pairs_in_disorder(rng, queries, targets, 20)
         if cell == "S32":  # the shorter sequence is what counts
             pairs = pairs.select(np.flatnonzero((queries.lengths[pairs.queries] == length) & (targets.lengths[pairs.targets] == length)))
-        check(*both([device], queries, targets, scheme, pairs))
+        check_equal(*align_by_both([device], queries, targets, scheme, pairs))
         assert {dict(kernel.macros)["CELL"] for kernel in device.launched} == {cell}
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.STATISTICS])
 def test_no_more_detail_than_asked_for(rng, device, detail):
     queries, targets = families(rng, 4, 8, 60)
-    found, expected = both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets), detail)
+    found, expected = align_by_both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets), detail)
     np.testing.assert_array_equal(found.scores, expected.scores)
     assert found.runs is None
     if detail is Detail.SCORE:
@@ -110,7 +92,7 @@ def test_every_parity_of_bands(rng, device):
     ancestor = rng.integers(0, 4, 60)
     queries = sequence_set([ancestor[start:] for start in range(5)])
     targets = sequence_set([ancestor[: len(ancestor) - stop] for stop in range(5)] + [mutated(rng, ancestor, 0.1, 4) for _ in range(3)])
-    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets, 8)))
+    check_equal(*align_by_both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets, 8)))
 
 
 def test_long_runs_of_equal_pairs(rng, device):
@@ -118,8 +100,8 @@ def test_long_runs_of_equal_pairs(rng, device):
     ancestor = rng.integers(0, 4, 160)
     records = [ancestor[start : start + length] for start in range(2) for length in (*range(61, 69), *range(126, 131))]
     queries = sequence_set(records)
-    found = both([device], queries, queries, SCHEMES["default"], all_pairs_in_disorder(rng, queries, queries, 8))
-    check(*found)
+    found = align_by_both([device], queries, queries, SCHEMES["default"], all_pairs_in_disorder(rng, queries, queries, 8))
+    check_equal(*found)
 
 
 def test_equal_letters_need_not_score_most(rng, device):
@@ -128,20 +110,20 @@ def test_equal_letters_need_not_score_most(rng, device):
     ancestor = np.repeat(rng.integers(0, 4, 20), rng.integers(1, 9, 20))
     queries = sequence_set([mutated(rng, ancestor, 0.1, 4, 0.05) for _ in range(6)])
     pairs = all_pairs_in_disorder(rng, queries, queries, 30)
-    check(*both([device], queries, queries, scoring(table, 2, 1), pairs))
+    check_equal(*align_by_both([device], queries, queries, scoring(table, 2, 1), pairs))
 
 
 def test_tiny_sequences(rng, device):
     queries = sequence_set([rng.integers(0, 4, length) for length in (1, 1, 2, 3, 7, 8, 9)])
     pairs = all_pairs_in_disorder(rng, queries, queries, 3)
-    check(*both([device], queries, queries, SCHEMES["default"], pairs))
+    check_equal(*align_by_both([device], queries, queries, SCHEMES["default"], pairs))
 
 
 def test_several_devices_and_many_batches(rng, monkeypatch):
     monkeypatch.setattr(pair_list, "MAX_BATCH_PAIRS", 7)  # of 32,768
     queries, targets = families(rng, 4, 10, 60)
     devices = [HostDevice(), HostDevice()]
-    check(*both(devices, queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    check_equal(*align_by_both(devices, queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
     assert all(device.launched and not device.opened for device in devices)
 
 
@@ -153,7 +135,7 @@ def test_several_lists_at_the_same_time(rng):
     aligner = CudaPairEngine(lambda: devices, host, pytest.fail).prepare_pair_aligner(task, budget)
     with ThreadPoolExecutor(3) as pool:
         for found, pairs in zip(pool.map(aligner.align_pairs, lists), lists, strict=True):
-            check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+            check_equal(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
     aligner.close()
     assert not any(device.opened for device in devices)
 
@@ -165,7 +147,7 @@ def test_a_device_that_fails_in_several_lists_is_left_out_once(rng):
     lists = [all_pairs_in_disorder(rng, queries, targets) for _ in range(8)]
     with ThreadPoolExecutor(4) as pool:
         for found, pairs in zip(pool.map(aligner.align_pairs, lists), lists, strict=True):
-            check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+            check_equal(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
     aligner.close()
     assert len(notes) == 1
 
@@ -174,7 +156,7 @@ def test_a_device_that_fails_in_several_lists_is_left_out_once(rng):
 def test_a_device_with_little_memory_leaves_pairs_to_the_host(rng, memory):
     queries, targets = families(rng, 4, 10, 200)
     device = HostDevice(memory)
-    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    check_equal(*align_by_both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
     assert device.used == 0
 
 
@@ -186,7 +168,7 @@ def test_a_device_that_fails_leaves_its_pairs_to_the_host(rng):
     aligner = CudaPairEngine(lambda: [device], host, notes.append).prepare_pair_aligner(task, budget)
     found = aligner.align_pairs(pairs)
     aligner.close()
-    check(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    check_equal(found, host.prepare_pair_aligner(task, budget).align_pairs(pairs))
     assert notes == ["broken is left out, and the CPU aligns its pairs: the CUDA device failed: made up"]
     assert not device.opened
 
@@ -194,7 +176,7 @@ def test_a_device_that_fails_leaves_its_pairs_to_the_host(rng):
 def test_without_a_device_the_host_aligns(rng):
     """PyCUDA is installed, but no GPU can be used."""
     queries, targets = families(rng, 4, 6, 60)
-    check(*both([], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    check_equal(*align_by_both([], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
 
 
 def test_a_device_that_does_not_open(rng):
@@ -206,7 +188,7 @@ def test_a_device_that_does_not_open(rng):
         raise RunError("no context")
 
     aligner = CudaPairEngine(lambda: [WaitingDevice(refuse)], host, notes.append).prepare_pair_aligner(task, budget)
-    check(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+    check_equal(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
     aligner.close()
     assert len(notes) == 1
 
@@ -252,8 +234,8 @@ def test_closing_the_aligner_ends_the_work_of_another_thread(rng, monkeypatch):
 @pytest.mark.parametrize(("scheme", "end_gaps"), [("16 bits", EndGaps.PENALISED), ("default", EndGaps.FREE)])
 def test_scorings_without_bands_are_for_the_host(rng, scheme, end_gaps):
     queries, targets = families(rng, 4, 6, 60)
-    device = HostDevice()
-    check(*both([device], queries, targets, SCHEMES[scheme], all_pairs_in_disorder(rng, queries, targets), end_gaps=end_gaps))
+    device, pairs = HostDevice(), all_pairs_in_disorder(rng, queries, targets)
+    check_equal(*align_by_both([device], queries, targets, SCHEMES[scheme], pairs, end_gaps=end_gaps))
     assert not device.launched
 
 
@@ -261,7 +243,7 @@ def test_short_lists_are_for_the_host(rng, monkeypatch):
     monkeypatch.undo()  # a list is long as it is without this module's fixture
     queries, targets = families(rng, 4, 6, 60)
     device = HostDevice()
-    check(*both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
+    check_equal(*align_by_both([device], queries, targets, SCHEMES["default"], all_pairs_in_disorder(rng, queries, targets)))
     assert not device.launched
 
 
@@ -275,14 +257,14 @@ def test_short_lists_open_the_device_once_they_are_many(rng, monkeypatch):
     task, budget = Task(queries, targets, SCHEMES["default"], detail=Detail.PATH), Budget.from_total(1 << 28)
     aligner = CudaPairEngine(lambda: [device], host, pytest.fail).prepare_pair_aligner(task, budget)
     for number in range(5):
-        check(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
+        check_equal(aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs))
         assert bool(device.launched) == (number >= 2)
     aligner.close()
 
 
 def test_no_pairs(device):
     queries, none = sequence_set([[0, 1, 2]]), np.zeros(0, dtype=np.int64)
-    found, _ = both([device], queries, queries, SCHEMES["default"], NearPairs(none, none, none))
+    found, _ = align_by_both([device], queries, queries, SCHEMES["default"], NearPairs(none, none, none))
     assert len(found.scores) == len(found.runs.starts) == 0
 
 
