@@ -114,21 +114,24 @@ def near(rng):
 
 
 def lists(rng):
-    """Listed pairs in bands of every width, of every parity of their first diagonal."""
+    """Listed pairs in bands of every width, of every parity of their first diagonal, one by one and in groups."""
     pair_list.MIN_CELLS_PER_THREAD = 0
     queries, targets = families(rng, 4, 24, 1200)
     pairs = all_pairs_in_disorder(rng, queries, targets, 200)
-    pairs = pairs.select(slice(200))
     affine, packed = two_valued(6, 5, -4, 10, 1), pair_list.packed_score_type
-    for scheme, score_type in ((affine, packed), (two_valued(6, 5, -4, 6, 6), packed), (edit(6), packed), (affine, lambda archs: None)):
-        pair_list.packed_score_type = score_type
+    lists = [(scheme, packed, 1 << 30) for scheme in (affine, two_valued(6, 5, -4, 6, 6), edit(6))]
+    lists += [(affine, lambda archs: None, 1 << 30), (affine, packed, 1), (edit(6), packed, 1)]
+    for scheme, score_type, min_sliced in lists:
+        some = pairs.select(slice(200 if min_sliced > 1 else len(pairs)))
+        pair_list.packed_score_type, pair_list.MIN_SLICED_PAIRS = score_type, min_sliced
         task, budget, host = Task(queries, targets, scheme, detail=Detail.PATH), Budget.from_total(1 << 30), CpuEngine(2)
         aligner = pair_list.CudaPairEngine(lambda: [CudaDevice(0)], host, print).prepare_pair_aligner(task, budget)
-        found, expected = aligner.align_pairs(pairs), host.prepare_pair_aligner(task, budget).align_pairs(pairs)
+        found, expected = aligner.align_pairs(some), host.prepare_pair_aligner(task, budget).align_pairs(some)
         aligner.close()
         same = np.array_equal(found.scores, expected.scores) and np.array_equal(found.statistics, expected.statistics)
         same = same and np.array_equal(found.runs.sizes, expected.runs.sizes)
-        print("lists", scheme.gap_open, score_type(["sm_90a"]) or "S32", "equal" if same else "DIFFERENT", flush=True)
+        title = "groups" if min_sliced == 1 else score_type(["sm_90a"]) or "S32"
+        print("lists", scheme.gap_open, title, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
 

@@ -24,11 +24,16 @@ BOUNDS = {
     "depend_on_the_lengths and 2.5": 2,
     "bands and (64 or memory)": 2,
     "too_short and 7-3": 1,
+    "every_parity_of_bands and host": 1,
+    "very_different_lengths": 1,
 }
 """A few of the cases, every source file of alignments and near pairs, both modes and every way back among them: expressions of pytest's -k,
 and how many tests each selects at least, so that a test that gets another name is missed."""
 
-BOUNDS_FILES = ["tests/alignment/test_cuda_kernels.py", "tests/alignment/test_cuda_paths.py", "tests/near_pairs/test_cuda_near.py"]
+BOUNDS_FILES = [
+    *(f"tests/alignment/test_cuda_{name}.py" for name in ("kernels", "paths", "listed_pairs", "sliced_bands")),
+    "tests/near_pairs/test_cuda_near.py",
+]
 
 FLAGS = {"few_pairs_of_several_strips": 2}
 """Blocks that hand each other carries by flags."""

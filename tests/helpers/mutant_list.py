@@ -132,6 +132,37 @@ CUDA_KERNELS = [
             ),
         },
     ),
+    *mutants_of(
+        "sliced bands",
+        "cuda_src/alignment/trace_sliced_bands.cu",
+        "tests/alignment/test_cuda_sliced_bands.py -k 'host and as_on and (default or edit) or very_different or every_width and host'",
+        {
+            "the first row has the steps of the first column": ("const uint32_t is_below = row > 0", "const uint32_t is_below = row >= 0"),
+            "cells before the first row are real": ("? -diagonal : diagonal) - 2)", "? -diagonal : diagonal))"),
+            "cells before the first row are forgotten too early": ("if (2 * k <= farthest)", "if (4 * k <= farthest)"),
+            "outside of the band there is a gap": (
+                "entering = query, e = Number::of(0);",
+                "entering = query, e = Number::of(kTop + EQUAL - DIFFERENT);",
+            ),
+            "a step ends a pair before a gap": (
+                "lowest_bit(~static_cast<uint64_t>(paired));",
+                "lowest_bit(~static_cast<uint64_t>(paired >> 1));",
+            ),
+            "letters enter a position late": ("const int row = (-1 - group.lowest) / 2,", "const int row = (1 - group.lowest) / 2,"),
+        },
+    ),
+    *mutants_of(
+        "sliced cells",
+        "cuda_src/alignment/sliced_cells.cuh",
+        "tests/alignment/test_cuda_sliced_bands.py -k 'host and as_on and (default or edit)'",
+        {
+            "ties go to the gap in the query": (
+                "const uint32_t f_is_less = less(up_f, left_e),",
+                "const uint32_t f_is_less = ~less(left_e, up_f),",
+            ),
+            "a gap of one letter counts as longer": ("d.word[2] = less(opened, left_e)", "d.word[2] = ~less(left_e, opened)"),
+        },
+    ),
     Mutant(
         "bands: a run of equal pairs may be longer than 64",
         "cuda_src/alignment/path.cuh",
