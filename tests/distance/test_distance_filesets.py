@@ -130,6 +130,7 @@ def test_empty_lines_of_filesets_of_plink_2(tmp_path, rng, blank):
         ("F A 0 0 0 -9\nF\t\t0\t0\t0\t-9\n", "line 2 has 5 columns; expected 6"),
         ("F A 0 0 9 -9 1\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
         ("F A b 0 0 0 -9\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
+        ("F A b dad mum 1 -9\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
         ("F A 0 0 0 -9\n", "calls after those of the last of 1 samples"),
     ],
 )
@@ -140,12 +141,20 @@ def test_people_that_are_not_those_of_the_calls(tmp_path, fam, message):
         panels_of(read_bed_filesets([tmp_path / "x.bed"], False))
 
 
-@pytest.mark.parametrize("line", ["F A 0 0 1", "F\tA\t0\t0\t1\t", "F A 0 0 1 1.5 2 3"])
+@pytest.mark.parametrize("line", ["F A 0 0 1", "F\tA\t0\t0\t1\t", "F A 0 0 1 1.5 2 3", "F A dad mum 1", "F\tA\tdad\tmum\t2\t0.2\tNA\t1"])
 def test_people_without_a_phenotype_or_with_several(tmp_path, line):
     write_fileset(tmp_path / "x.bed", np.array([[0, 1, 2], [1, 2, 0]], np.uint8))
     expected = gpualign_here("dist", tmp_path / "x.bed")[0].replace(b"p0", b"A").replace(b"p1", b"B")
     (tmp_path / "x.fam").write_text(f"{line}\n{line.replace('A', 'B')}\n")
     assert gpualign_here("dist", tmp_path / "x.bed")[0] == expected
+
+
+@pytest.mark.parametrize("line", ["1 rs0 0 0 1", "1 rs0 0 0 1 2 2"])
+def test_a_line_of_a_bim_is_no_person(tmp_path, line):
+    write_fileset(tmp_path / "x.bed", np.array([[0], [1]], np.uint8))
+    (tmp_path / "x.bim").write_text(line + "\n")
+    with pytest.raises(InputError, match=rf"x\.bim: line 1 has {len(line.split())} columns; expected 6"):
+        read_bed_filesets([tmp_path / "x.bed"], False)
 
 
 def test_a_byte_order_mark_is_no_chromosome(tmp_path):

@@ -37,7 +37,7 @@ _HEADER_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"
 
 
 def _read_columns(path: Path) -> list[list[str]]:
-    """Return the six columns of a .bim or .fam file. Empty lines are skipped, as in PLINK.
+    """Return the first six columns of a .bim or .fam file (.fam: five if it has no phenotype). Empty lines are skipped, as in PLINK.
 
     Raises `InputError` for a wrong number of columns, and for titles or comments.
     """
@@ -50,7 +50,7 @@ def _read_columns(path: Path) -> list[list[str]]:
                     continue
                 if cells[0].startswith("#") or cells[0].upper() in _HEADER_TITLES:
                     raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
-                if len(cells) != _BIM_FAM_COLUMN_COUNT and not _is_person(cells):
+                if len(cells) != _BIM_FAM_COLUMN_COUNT and not (path.suffix == ".fam" and _is_person(cells)):
                     raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_BIM_FAM_COLUMN_COUNT}")
                 rows.append(cells[:_BIM_FAM_COLUMN_COUNT])
     except FileNotFoundError:
@@ -59,9 +59,12 @@ def _read_columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Return whether a line could belong to a .fam file with an unusual number of phenotype columns: it names no parents, and its sex is
-    valid."""
-    return len(cells) >= _BIM_FAM_COLUMN_COUNT - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
+    """Return whether a line could belong to a .fam file with an unusual number of phenotype columns: it names both parents or neither, and
+    its sex is valid. A name with a blank shifts the cells behind it, so such a line hardly ever passes."""
+    if len(cells) < _BIM_FAM_COLUMN_COUNT - 1:
+        return False
+    _, person, father, mother, sex, *_ = cells
+    return person != "0" and (father == "0") == (mother == "0") and sex in ("0", "1", "2")
 
 
 class _Fileset:
