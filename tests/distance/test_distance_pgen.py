@@ -121,6 +121,10 @@ def damage(folder, name, change):
         ("x.pvar", lambda text: text + b"1\t9\n", r"x\.pvar: line 303: expected at least 5 columns, found 2"),
         ("x.pvar", lambda text: text.replace(b"REF", b"RFE"), r"x\.pvar: line 2 has no column REF; the columns are CHROM, POS, ID, RFE"),
         ("x.psam", lambda text: b"p1\n" * 40, r"x\.psam: line 1: expected at least 2 columns, found 1"),
+        ("x.psam", lambda text: b"#FID\tIID\tSEX\n" + b"\tp1\t1\n" * 40, r"x\.psam: line 2: column 1 is empty"),
+        ("x.psam", lambda text: b"#FID\tIID\tSEX\n" + b"f\t\t1\n" * 40, r"x\.psam: line 2: column 2 is empty"),
+        ("x.psam", lambda text: b"f\tp\t0\t0\t0\t-9\n" * 39 + b"f\t\t0\t0\t0\t-9\n", r"x\.psam: line 40: column 2 is empty"),
+        ("x.pvar", lambda text: b"#CHROM\tPOS\tID\tREF\tALT\tQUAL\n" + b"1\t5\t\tA\tC\t.\n" * 50, r"x\.pvar: line 2: column 3 is empty"),
         (
             "x.pvar",
             lambda text: text.replace(b"\tC\t", b"\t" + b",".join([b"C"] * 22) + b"\t", 1),

@@ -61,12 +61,12 @@ def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerles
         more columns
     """
     places: Sequence[int] | None = None
-    min_cells, rows = 0, []
+    min_cells, column_count, rows = 0, 0, []
     for number, line in _read_lines(path, pgen):
         if places is None and line.startswith(b"#"):
             names = split_at_blanks(line[1:])
             places = [names.index(name) if name in names else -1 for name in column_names]
-            min_cells = max(places) + 1
+            min_cells, column_count = max(places) + 1, len(names)
             lacking = [name for name, place in zip(column_names, places, strict=True) if place < 0 and name not in _OPTIONAL_COLUMNS]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
@@ -77,7 +77,11 @@ def _read_columns(path: Path, pgen: Path, column_names: Sequence[str], headerles
             if not fitting:
                 raise InputError(f"{path}: line {number}: expected at least {min(headerless_columns)} columns, found {len(cells)}")
             places = headerless_columns[max(fitting)]
-            min_cells = max(places) + 1
+            min_cells, column_count = max(places) + 1, len(cells)
+        if (line.startswith(b"\t") or b"\t\t" in line) and len(split_at_blanks(line)) < column_count:
+            empty = [place for place, cell in enumerate(line.split(b"\t")[:min_cells], 1) if not cell.strip()]
+            if empty:
+                raise InputError(f"{path}: line {number}: column {empty[0]} is empty")
         if len(cells) < min_cells:
             raise InputError(f"{path}: line {number}: expected at least {min_cells} columns, found {len(cells)}")
         rows.append([cells[place] if place >= 0 else "" for place in places])
