@@ -156,13 +156,19 @@ def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
+def find_control_character(name: str) -> str | None:
+    """Return the first control character of an id, or None."""
+    found = None if name.isprintable() else re.search(_CONTROL_CHARACTERS, name)
+    return found[0] if found else None
+
+
 def refuse_control_characters(name: str, where: str) -> None:
     """Raise `InputError` if an id contains control characters, which would break lines and columns in text files.
 
     where: location of the id, for the message
     """
-    if not name.isprintable() and (sign := re.search(_CONTROL_CHARACTERS, name)):
-        raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; remove it: it would break lines and columns")
+    if sign := find_control_character(name):
+        raise InputError(f"{where} has a control character, {sign!r}, in the id {name!r}; remove it: it would break lines and columns")
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:

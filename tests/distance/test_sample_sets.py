@@ -224,6 +224,15 @@ def test_withdrawn_samples_are_no_longer_there_and_may_come_back(rng, tmp_path):
     assert source_of_set(open_sample_set(str(store))).samples.ids == order
 
 
+@pytest.mark.parametrize("name", ["a\u00a0b", "soft\u00adhyphen", "\ue000", "latin1-\udce9", "日本"])
+def test_a_set_has_every_id_that_dist_reads(tmp_path, name):
+    (tmp_path / "x.aln").write_text(f">{name}\nACGT\n>c\nACGA\n", errors="surrogateescape")
+    assert gpualign_here("index", tmp_path / "x.aln", "-o", tmp_path / "x.gps")[0] == b""
+    assert gpualign_here("dist", tmp_path / "x.gps")[0] == gpualign_here("dist", tmp_path / "x.aln")[0]
+    gpualign_here("index", tmp_path / "x.gps", "--withdraw", name)
+    assert open_sample_set(tmp_path / "x.gps").ids == ["c"]
+
+
 def test_an_id_is_in_a_set_once(rng, tmp_path):
     store, _ = small_set(tmp_path, rng)
     before = store.read_bytes()

@@ -43,6 +43,7 @@ from gpualign.core.distance.tables.alleles import FIRST_HASH_NUMBER
 from gpualign.core.distance.tables.cell_codes import CellCodes
 from gpualign.core.files.growing_file import Commit, DamagedFile, StoredArray, read_commit
 from gpualign.core.files.paths import SAMPLE_SET_MAGIC
+from gpualign.core.sequences.ids import find_control_character
 
 FORMAT_VERSION = 2
 FILE_DESCRIPTION = "a set of samples"
@@ -242,7 +243,7 @@ def _parse_dictionary(commit: Commit, entry: object, kind: CallKind, sites: int)
 def _parse_segment(commit: Commit, entry: object, planes_sites: tuple[int, int], max_bits: int, sites: int, is_alignment: bool) -> Segment:
     entries = entry if isinstance(entry, dict) else {}
     ids = _read_json(commit, entries.get("ids"))
-    if not isinstance(ids, list) or not ids or any(not isinstance(name, str) or not name or not name.isprintable() for name in ids):
+    if not isinstance(ids, list) or not ids or any(not isinstance(name, str) or not name or find_control_character(name) for name in ids):
         raise DamagedFile("an id is not valid")
     called = _read_array(commit, entries.get("called"), "<i8", 1)
     first_count, all_count = planes_sites
