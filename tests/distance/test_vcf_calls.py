@@ -51,8 +51,8 @@ def test_alleles_without_a_base_are_missing(tmp_path, scratch, allele):
             r"record 1 \(1:1\) has genotypes of another type \(GT must be declared as Type=String\)",
         ),
         (vcf_text("ab", [(["A", "C"], ["0/0/1", "0/0/0"])]), r"record 1 \(1:1\) has calls of 3 alleles"),
-        (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, but 1 alternative alleles"),
-        (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, but 0 alternative alleles"),
+        (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, but 1 alternative allele$"),
+        (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, but 0 alternative alleles$"),
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
         (vcf_text("", []), "cannot be read as VCF or BCF|no samples"),  # by the HTSlib of cyvcf2
         (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),
@@ -73,7 +73,7 @@ def test_bad_vcf(tmp_path, scratch, text, message):
 def test_the_first_defect_of_a_block_is_reported(tmp_path, scratch):
     path = tmp_path / "x.vcf"
     path.write_text(vcf_text("ab", [(["A", "C"], ["0/0", "0/1"]), (["A", "C"], ["0/2", "0/0"]), (["A", "C"], ["0/0/1", "0/0/0"])]))
-    with pytest.raises(InputError, match=r"record 2 \(1:2\) has calls of allele 2, but 1 alternative alleles"):
+    with pytest.raises(InputError, match=r"record 2 \(1:2\) has calls of allele 2, but 1 alternative allele$"):
         read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch, print)
 
 

@@ -161,7 +161,8 @@ class _Block:
             called = f"{_name(self.sites[record], sent + record)} has calls of allele {highest[record]}"
             if highest[record] >= MAX_ALLELES:
                 raise InputError(f"{called}; up to {MAX_ALLELES} alleles are distinguished")
-            raise InputError(f"{called}, but {allele_counts[record] - 1} alternative alleles")
+            alternatives = int(allele_counts[record]) - 1
+            raise InputError(f"{called}, but {alternatives} alternative allele{'' if alternatives == 1 else 's'}")
         codes: Codes = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
         without_base = 0
         for record, site in enumerate(self.sites):
