@@ -159,18 +159,18 @@ class CudaPairAligner:
             batches, rest = self._plan_sliced_batches(one.warp_lanes, pairs, lengths, left, slacks)
             batches += plan_batches(lengths, left[rest], slacks[rest], one.warp_lanes, one.max_packed_length, MAX_BATCH_PAIRS)
             results = self._run(workers, batches, pairs)
+            is_left_out = np.zeros(len(pairs), dtype=np.bool_)
+            is_left_out[left] = True
+            for batch, aligned in results:
+                built.put(batch.indices, aligned)  # results of a band that proves too narrow are replaced later
+                is_left_out[batch.indices] = False
+            for_host.append(np.flatnonzero(is_left_out))
             none = [np.zeros(0, dtype=np.int64)]
             traced = np.concatenate(none + [batch.indices for batch, _ in results])
-            for_host.append(np.setdiff1d(left, traced, assume_unique=True))
             scores = np.concatenate(none + [aligned.scores.astype(np.int64) for _, aligned in results])
             needed = self._host.needed_slacks(pairs.select(traced), -scores if self._task.scoring.edit else scores)
-            proven = needed <= np.concatenate(none + [batch.slacks for batch, _ in results])
-            start = 0
-            for batch, aligned in results:
-                kept = np.flatnonzero(proven[start : start + len(batch.indices)])
-                built.put(batch.indices[kept], aligned.select(kept))
-                start += len(batch.indices)
-            left, slacks = traced[~proven], needed[~proven]
+            is_too_narrow = needed > np.concatenate(none + [batch.slacks for batch, _ in results])
+            left, slacks = traced[is_too_narrow], needed[is_too_narrow]
         rest = np.concatenate([left, *for_host])
         if len(rest):
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
