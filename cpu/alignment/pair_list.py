@@ -97,10 +97,10 @@ class CpuPairAligner:
         sets = queries, query_codes, pairs.queries, targets, target_codes, pairs.targets
         return cast("Integers", _kernels.listed_slacks(*sets, pairs.distances, self.recipe, scores, self.threads))
 
-    def has_only_codes_below(self, code: int, pairs: NearPairs) -> Booleans:
-        """Return for each pair whether all letters of both sequences have codes below `code`, bool[pairs]."""
+    def records_of_codes_below(self, code: int) -> tuple[Booleans, Booleans]:
+        """Return masks of the queries, and of the targets, whose letters all have codes below `code`."""
         of_queries, of_targets = (counts[:, codes >= code].sum(axis=1) == 0 for counts, codes in self._letter_tables)
-        return cast("Booleans", of_queries[pairs.queries] & of_targets[pairs.targets])
+        return of_queries, of_targets
 
     @cached_property
     def _letter_tables(self) -> tuple[LetterTable, LetterTable]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from threading import Lock
 from typing import Protocol
 
@@ -25,7 +26,7 @@ from gpualign.gpu.alignment.sliced_bands import LETTER_CODES, plan_sliced_batche
 from gpualign.gpu.runtime.device import Device
 
 MAX_BATCH_PAIRS = 1 << 15  # pairs of a list that a device aligns at a time
-MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS = 1 << 13, 1 << 17
+MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS = 1 << 14, 1 << 17
 """Minimum number of pairs with bands of the same width that are aligned in groups of 32, and maximum number in a batch of such groups."""
 
 MIN_CELLS_PER_THREAD = 2e9
@@ -55,8 +56,8 @@ class HostPairAligner(PairAligner, Protocol):
         scores: scores of the pairs, int64[pairs]; edit distances are negated; None: scores to expect with the pairs' distances
         """
 
-    def has_only_codes_below(self, code: int, pairs: NearPairs) -> Booleans:
-        """Return for each pair whether all letters of both sequences have codes below `code`, bool[pairs]."""
+    def records_of_codes_below(self, code: int) -> tuple[Booleans, Booleans]:
+        """Return masks of the queries, and of the targets, whose letters all have codes below `code`."""
 
 
 class HostPairEngine(EditFindingEngine, Protocol):
@@ -176,13 +177,18 @@ class CudaPairAligner:
             built.put(rest, self._host.align_pairs(pairs.select(rest)))
         return built.build()
 
+    @cached_property
+    def _records_for_slices(self) -> tuple[Booleans, Booleans]:
+        return self._host.records_of_codes_below(LETTER_CODES)
+
     def _plan_sliced_batches(
         self, warp_lanes: int, pairs: NearPairs, lengths: tuple[Integers, Integers], left: Integers, slacks: Integers
     ) -> tuple[list[BandBatch], Integers]:
         """Return (batches of groups of pairs; positions in `left` of the other pairs). left: indices of the pairs to plan"""
         if sliced_scores(self._recipe) is None:
             return [], np.arange(len(left))
-        is_usable = self._host.has_only_codes_below(LETTER_CODES, pairs.select(left))
+        of_queries, of_targets = self._records_for_slices
+        is_usable = of_queries[pairs.queries[left]] & of_targets[pairs.targets[left]]
         usable = np.flatnonzero(is_usable)
         limits = MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS
         batches, rest = plan_sliced_batches(lengths, left[usable], slacks[usable], warp_lanes, *limits)

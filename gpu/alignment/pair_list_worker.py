@@ -20,6 +20,7 @@ from gpualign.gpu.alignment.pair_bands import BandBatch, packed_scores
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
 from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
+from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
 from gpualign.gpu.runtime.stream_pipeline import open_pipeline
@@ -44,6 +45,7 @@ class PairListWorker:
         self._device = device
         self._task = task
         self._recipe = recipe
+        self._kernels: dict[tuple[type[BandBatch], int, bool], Kernel] = {}
         self._stopped = self._failed = False
         self._resources = ExitStack()
         self._executor = SerialExecutor("gpualign-pairs", self._open, self._resources.close)
@@ -136,6 +138,13 @@ class PairListWorker:
                     self._pipeline.start(partial(self._submit, pairs, batch, grid), partial(self._collect, batch, deliver))
         self._pipeline.drain()
 
+    def _kernel(self, batch: BandBatch) -> Kernel:
+        """Return the kernel for a batch, which takes longer to name than to launch, and so is kept."""
+        key = type(batch), batch.width, batch.packed
+        if (kernel := self._kernels.get(key)) is None:
+            kernel = self._kernels[key] = batch.kernel(self._recipe)
+        return kernel
+
     def _block_count(self, batch: BandBatch) -> int:
         """Return the number of blocks in which no warp has to take pairs twice."""
         return -(-len(batch.indices) // (self._block_teams(batch) * batch.group_pairs))
@@ -152,9 +161,7 @@ class PairListWorker:
         """Return the number of blocks for a batch, limited by device memory; 0 if the batch does not fit."""
         block_bytes = self._block_teams(batch) * batch.words_per_team(self.warp_lanes) * 4
         left = self._allowance // _BATCHES_IN_FLIGHT - 2 * self._capacity(batch) * len(batch.indices)
-        return max(
-            0, min(stream.resident_blocks(batch.kernel(self._recipe), _BLOCK_THREADS), self._block_count(batch), left // block_bytes)
-        )
+        return max(0, min(stream.resident_blocks(self._kernel(batch), _BLOCK_THREADS), self._block_count(batch), left // block_bytes))
 
     def _submit(self, pairs: NearPairs, batch: BandBatch, grid: int, stream: StreamBuffers) -> None:
         count = len(batch.indices)
@@ -193,7 +200,7 @@ class PairListWorker:
         stream.upload_staged()
         stream.fill(queue, 0, QUEUE_BYTES)
         stream.fill(results, 0, nbytes)
-        stream.launch(batch.kernel(self._recipe), grid, _BLOCK_THREADS, arguments)
+        stream.launch(self._kernel(batch), grid, _BLOCK_THREADS, arguments)
         stream.download("results", nbytes)
         stream.mark_event()
 

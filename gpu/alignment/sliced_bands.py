@@ -17,7 +17,7 @@ from gpualign.gpu.kernels.kernel import Kernel
 LETTER_CODES = 4
 """Codes of letters that the kernel can align are below this number."""
 
-SLICED_WIDTHS = 1, 2, 3, 4, 6, 8
+SLICED_WIDTHS = 1, 2, 3, 4, 6
 """Widths of bands, numbers as in `BAND_WIDTHS`. In wider bands the values of a lane do not fit in its registers."""
 
 _BLOCKS = {1: 6, 2: 4, 3: 3}  # per multiprocessor by width, else 2: as many as leave a thread the registers that it needs
@@ -86,42 +86,46 @@ def plan_sliced_batches(
     min_pairs, max_pairs: minimum number of pairs with bands of the same width, and maximum number in a batch
     """
     m, n = (one[indices].astype(np.int32) for one in lengths)
-    letters, difference = m + n, n - m
-    first, last = np.minimum(0, difference) - slacks.astype(np.int32), np.maximum(0, difference) + slacks.astype(np.int32)
-    left = np.arange(len(indices))
+    letters, slacks = m + n, slacks.astype(np.int32)
+    first, last = np.minimum(0, n - m) - slacks, np.maximum(0, n - m) + slacks
+    diagonals = 2 * warp_lanes * np.array(SLICED_WIDTHS, dtype=np.int32)
+    steps = diagonals // _GRID_STEPS
+    kinds = np.searchsorted(diagonals - steps, last - first)  # wide enough wherever on the grid the band begins
+    usable = np.flatnonzero(kinds < len(SLICED_WIDTHS))
+    kinds = np.minimum(kinds, len(SLICED_WIDTHS) - 1)
+    grid_places = (first - 1) // steps[kinds]
+    lowest = grid_places * steps[kinds] + 1
+    room = np.minimum(first - lowest, lowest + diagonals[kinds] - 1 - last)
+    groups = _whole_groups(usable, kinds[usable] << 24 | (grid_places[usable] - grid_places.min(initial=0)), letters[usable])
+    is_left = np.ones(len(indices), dtype=np.bool_)
     batches: list[BandBatch] = []
-    for width in SLICED_WIDTHS:
-        diagonals = 2 * warp_lanes * width
-        steps = (first[left] - 1) // (diagonals // _GRID_STEPS)
-        lowest = steps * (diagonals // _GRID_STEPS) + 1
-        fits = lowest + diagonals > last[left]
-        chosen = left[fits]
-        groups = _whole_groups(steps[fits], letters[chosen])
-        if groups.size < max(min_pairs, 1):
+    groups_per_batch = max(1, max_pairs // SlicedBandBatch.group_pairs)
+    for kind, width in enumerate(SLICED_WIDTHS):
+        own = groups[kinds[groups[:, 0]] == kind]
+        if own.size < max(min_pairs, 1):
             continue
-        own = np.flatnonzero(fits)[groups]  # positions in `left`
-        groups_per_batch = max(1, max_pairs // SlicedBandBatch.group_pairs)
-        for start in range(0, len(groups), groups_per_batch):
+        is_left[own] = False
+        own = own[np.argsort(-letters[own[:, 0]], kind="stable")]
+        for start in range(0, len(own), groups_per_batch):
             part = own[start : start + groups_per_batch].ravel()
-            pairs, part_lowest = left[part], lowest[part].astype(np.int64)
-            slack = np.minimum(first[pairs] + slacks[pairs] - part_lowest, part_lowest + diagonals - 1 - last[pairs] + slacks[pairs])
-            batches.append(SlicedBandBatch(width, False, indices[pairs], part_lowest, slack, int(letters[pairs[0]])))
-        left = np.delete(left, own.ravel())
-    return batches, left
+            lows, slack = lowest[part].astype(np.int64), (slacks[part] + room[part]).astype(np.int64)
+            batches.append(SlicedBandBatch(width, False, indices[part], lows, slack, int(letters[part[0]])))
+    return batches, np.flatnonzero(is_left)
 
 
-def _whole_groups(bands: npt.NDArray[np.int32], letters: npt.NDArray[np.int32]) -> Integers:
-    """Return the positions of pairs in groups with the same band, int64[groups][pairs of a group]; the longest groups first.
+def _whole_groups(pairs: Integers, bands: Integers, letters: npt.NDArray[np.int32]) -> Integers:
+    """Return the pairs in groups with the same band and similar numbers of letters, int64[groups][pairs of a group], in each the longest
+    first. The last pairs of a band, which do not fill a group, are left out.
 
     bands, letters: band, and number of letters, of each pair
     """
-    order = np.argsort(bands.astype(np.int64) << 32 | (letters.max(initial=0) - letters))
-    _, counts = np.unique(bands[order], return_counts=True)
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    size = SlicedBandBatch.group_pairs
-    groups = order[rank < np.repeat(counts // size * size, counts)].reshape(-1, size)
-    sorted_groups: Integers = groups[np.argsort(-letters[groups[:, 0]], kind="stable")]
-    return sorted_groups
+    order = np.argsort(bands << 32 | (letters.max(initial=0) - letters))
+    bands, size = bands[order], SlicedBandBatch.group_pairs
+    starts = np.flatnonzero(np.diff(bands, prepend=-1))
+    counts = np.diff(starts, append=len(bands))
+    rank = np.arange(len(bands)) - np.repeat(starts, counts)
+    groups: Integers = pairs[order[rank < np.repeat(counts // size * size, counts)]].reshape(-1, size)
+    return groups
 
 
 def sliced_band_kernel(recipe: Recipe, width: int) -> Kernel:

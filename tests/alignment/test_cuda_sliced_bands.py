@@ -40,7 +40,7 @@ def every_list_is_long(monkeypatch):
 @pytest.fixture
 def two_widths(monkeypatch):
     """Fewer kernels to compile."""
-    monkeypatch.setattr(sliced_bands, "SLICED_WIDTHS", (2, 8))
+    monkeypatch.setattr(sliced_bands, "SLICED_WIDTHS", (2, 6))
 
 
 def relatives(rng, count, length, rate=0.1, letters=4):
