@@ -8,10 +8,11 @@ way, from smaller batches, until so few of its pairs are near that all of these 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
-from math import log, sqrt
+from math import log
+from typing import Protocol
 
 import numpy as np
 
@@ -21,49 +22,53 @@ from gpualign.core.clustering.greedy import greedy_centroids
 from gpualign.core.common.arrays import Integers
 from gpualign.core.execution.totals import ExtendableProgress, NullProgress, Progress
 from gpualign.core.planning.tile_plan import Pairing
-from gpualign.jobs.near_pair_subset import NearPairSubset
-from gpualign.jobs.near_pairs import NearPairJob
 
-NearChunks = Callable[[NearPairSubset, Progress], Iterator[Chunk]]
-"""Function that returns the pairs of a subset that pass all thresholds, with their distances, and reports its progress."""
 
-_SAMPLE_SIZES = 64, 256, 1024
-"""Maximum numbers of records in the samples that are drawn, one after the other, to choose the size of a batch. A sample holds at most one
-in `_MIN_BATCHES` of the records, so that comparing it takes little of the time of comparing all."""
+class PairSource(Protocol):
+    """Finds the near pairs of some records of a set."""
 
-_MIN_SAMPLE_PAIRS = 16
-"""Number of near pairs in a sample from which no larger sample is drawn."""
+    @property
+    def record_count(self) -> int:
+        """Number of records in the set."""
 
-_BATCH_PAIRS, _BATCH_PAIRS_PER_RECORD_ON_CPU, _BATCH_PAIRS_PER_RECORD = 1_000, 0.5, 4.0
-"""Number of near pairs in a batch, and additional ones for each record from which batches are taken, if the CPU finds them and otherwise.
-It takes about as long to find and align this many as to start the engine and prepare these records, which each batch does once."""
+    @property
+    def total_work(self) -> int:
+        """Work for all pairs of the set, in the unit of progress."""
 
-_BATCH_PAIR_LETTERS = 1_500
-"""Mean length of records, in letters, up to which these numbers hold. Near pairs of longer records take more time."""
+    def near_chunks(self, records: Integers, others: Integers | None, progress: Progress) -> Iterator[Chunk]:
+        """Yield the near pairs of records with each other, or with other records, with their distances. Of each pair the earlier record
+        comes first.
 
-_MIN_BATCHES = 4
-"""Number of batches below which all pairs are found together."""
+        records, others: numbers of the records, ascending; others None: pairs of `records` with each other
+        """
+
+    def batch_size(self, records: Integers, progress: Progress) -> int | None:
+        """Return how many records a batch of these takes; None: all of them. records: in clustering order"""
+
+    def close(self) -> None:
+        """Free what is kept between calls. The source can be used again."""
+
+
+_MIN_MEASURED_RECORDS = 1024
+"""Minimum number of records on which an estimate is measured, unless there are fewer."""
 
 _MEASURED_SECONDS, _SAMPLE_GROWTH = 0.1, 4
 """Minimum time of the measurement for an estimate, in seconds, unless all records take less; factor by which the sample grows until it is
 reached."""
 
 
-def find_centroid_pairs(
-    job: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage, progress: ExtendableProgress
-) -> EdgeList | None:
+def find_centroid_pairs(source: PairSource, order: Integers, storage: EdgeStorage, progress: ExtendableProgress) -> EdgeList | None:
     """Return near pairs, among them all pairs of a greedy centroid with a later record. None if there are so few near pairs that all of
     them are found as quickly.
 
-    job: finds the near pairs of one set
+    source: finds the near pairs of one set
     order: numbers of the records in clustering order
     storage: where the pairs are stored
     """
-    whole = job.ungrouped()
-    with nullcontext() if whole.aligner is None else closing(whole.aligner):
-        search = _CentroidSearch(whole, order, near_chunks, replace(storage, memory=storage.memory // 2), _BoundedProgress(progress))
-        search.progress.expect_at_most(whole.total_work)
-        size = search.batch_size(order)
+    with closing(source):
+        search = _CentroidSearch(source, order, replace(storage, memory=storage.memory // 2), _BoundedProgress(progress))
+        search.progress.expect_at_most(source.total_work)
+        size = source.batch_size(order, search.progress)
         if size is None:
             search.progress.expect_at_most(0)
             return None
@@ -71,22 +76,20 @@ def find_centroid_pairs(
         return search.edges.finish(len(order))
 
 
-def estimate_seconds(job: NearPairJob, order: Integers, near_chunks: NearChunks) -> tuple[float, int] | None:
+def estimate_seconds(source: PairSource, order: Integers) -> tuple[float, int] | None:
     """Return (estimated seconds of `find_centroid_pairs`, number of records on which they were measured); None if that returns None.
 
     The time grows at least in proportion to the number of records, at most with its square; how fast is seen from samples.
     """
-    whole = job.ungrouped()
-    with nullcontext() if whole.aligner is None else closing(whole.aligner):
+    with closing(source):
         ignored = _BoundedProgress(NullProgress())
-        if _CentroidSearch(whole, order, near_chunks, None, ignored).batch_size(order) is None:
+        if source.batch_size(order, ignored) is None:
             return None
         count, seconds, growth = 0, 0.0, 1.0
         while count < len(order) and seconds < _MEASURED_SECONDS:
-            sample = order[:: -(-len(order) // (_SAMPLE_GROWTH * count or _SAMPLE_SIZES[-1]))]
+            sample = order[:: -(-len(order) // (_SAMPLE_GROWTH * count or _MIN_MEASURED_RECORDS))]
             start = time.perf_counter()
-            search = _CentroidSearch(whole, sample, near_chunks, None, ignored)
-            search.find(sample, search.batch_size(sample))
+            _CentroidSearch(source, sample, None, ignored).find(sample, source.batch_size(sample, ignored))
             elapsed = time.perf_counter() - start
             if count:
                 growth = min(2.0, max(1.0, log(elapsed / seconds) / log(len(sample) / count)))
@@ -120,16 +123,11 @@ class _CentroidSearch:
     edges: near pairs, among them all pairs of the centroids found so far with later records
     """
 
-    def __init__(
-        self, whole: NearPairJob, order: Integers, near_chunks: NearChunks, storage: EdgeStorage | None, progress: _BoundedProgress
-    ) -> None:
-        count = len(whole.task.queries)
+    def __init__(self, source: PairSource, order: Integers, storage: EdgeStorage | None, progress: _BoundedProgress) -> None:
+        count = source.record_count
         self.progress = progress
-        self._whole = whole
-        self._near_chunks = near_chunks
+        self._source = source
         self._storage = storage
-        self._pairs_per_record = _BATCH_PAIRS_PER_RECORD_ON_CPU if whole.finds_on_cpu else _BATCH_PAIRS_PER_RECORD
-        self._scale = min(1.0, _BATCH_PAIR_LETTERS / float(whole.task.queries.lengths.mean()))
         self._rank = np.empty(count, dtype=np.int64)
         self._rank[order] = np.arange(len(order))
         self._is_waiting = np.ones(count, dtype=np.bool_)  # neither a centroid nor near one, as far as known
@@ -141,19 +139,19 @@ class _CentroidSearch:
         ones of the records to `edges`.
 
         records: in clustering order
-        size: `batch_size` of the records
+        size: `PairSource.batch_size` of the records
         """
         found, waiting = [records[:0]], records
         while len(waiting):
             batch = waiting[:size]
-            centroids = self._find_together(batch) if size is None else self.find(batch, self.batch_size(batch))
+            centroids = self._find_together(batch) if size is None else self.find(batch, self._source.batch_size(batch, self.progress))
             self._is_waiting[batch] = False
             self._compare(centroids, records, batch)
             found.append(centroids)
             waiting = waiting[self._is_waiting[waiting]]
             if len(records) == len(self._rank):  # not a batch
                 self.progress.expect_at_most(self._max_work(waiting))
-            size = self.batch_size(waiting)
+            size = self._source.batch_size(waiting, self.progress)
         return np.concatenate(found)
 
     def _max_work(self, waiting: Integers) -> int:
@@ -162,26 +160,12 @@ class _CentroidSearch:
             return 0
         count, pairs = len(self._rank), Pairing.ABOVE.pair_count(len(waiting), len(waiting))
         others = count - int(self._rank[waiting[0]]) - len(waiting)  # later than the first of them
-        return self._whole.total_work * (pairs + len(waiting) * others) // Pairing.ABOVE.pair_count(count, count)
-
-    def batch_size(self, records: Integers) -> int | None:
-        """Return how many records a batch of these takes; None: all of them."""
-        count, sample, pairs = len(records), records, 0
-        wanted = self._scale**2 * _BATCH_PAIRS + self._scale * self._pairs_per_record * count
-        if _MIN_BATCHES * sqrt(2 * wanted) > count:
-            return None  # even if all pairs are near
-        for size in _SAMPLE_SIZES:
-            sample = np.sort(records[:: max(_MIN_BATCHES, -(-count // size))])
-            pairs = sum(len(i) for i, *_ in self._near_chunks(NearPairSubset(self._whole, sample), self.progress))
-            if pairs >= _MIN_SAMPLE_PAIRS or count <= _MIN_BATCHES * size:
-                break
-        batch_size = max(2, round(len(sample) * sqrt(wanted / (pairs + 1))))
-        return batch_size if _MIN_BATCHES * batch_size <= count else None
+        return self._source.total_work * (pairs + len(waiting) * others) // Pairing.ABOVE.pair_count(count, count)
 
     def _find_together(self, batch: Integers) -> Integers:
         """Return the centroids of a batch, after adding all near pairs of its records to `edges`."""
         records = np.sort(batch)
-        chunks = self._near_chunks(NearPairSubset(self._whole, records), self.progress)
+        chunks = self._source.near_chunks(records, None, self.progress)
         numbered = ((np.searchsorted(records, i), np.searchsorted(records, j), distance) for i, j, distance in chunks)
         within = collect_edges(len(records), numbered, self._storage)
         for i, j, distance in within.chunks():
@@ -197,7 +181,6 @@ class _CentroidSearch:
         self._is_in_batch[batch] = False
         if not is_other.any():
             return
-        subset = NearPairSubset(self._whole, np.sort(centroids), np.sort(records[is_other]))
-        for i, j, distance in self._near_chunks(subset, self.progress):
+        for i, j, distance in self._source.near_chunks(np.sort(centroids), np.sort(records[is_other]), self.progress):
             self.edges.add(i, j, distance)
             self._is_waiting[i] = self._is_waiting[j] = False

@@ -27,7 +27,7 @@ from gpualign.core.results.filter import Filter
 from gpualign.jobs import nw
 from gpualign.jobs.centroid_pairs import estimate_seconds, find_centroid_pairs
 from gpualign.jobs.job import DescriptionRows, PairJob
-from gpualign.jobs.near_pair_subset import NearPairSubset
+from gpualign.jobs.near_pair_subset import NearPairSource, NearPairSubset
 from gpualign.jobs.near_pairs import NearPairJob
 from gpualign.jobs.output.result_writing import write_results
 from gpualign.jobs.pairs_as_arrays import passing_blocks
@@ -140,7 +140,7 @@ class AlignmentDistances:
 
     def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
         if self.batch_bytes and isinstance(self.job, NearPairJob):
-            pairs = find_centroid_pairs(self.job, order, self._near_chunks, storage, progress)
+            pairs = find_centroid_pairs(NearPairSource(self.job, self._near_chunks), order, storage, progress)
             if pairs is not None:
                 return pairs
         return self.find_near_pairs(progress, storage)
@@ -220,7 +220,7 @@ class AlignmentDistances:
         if not self.duplicates.repeated_count:
             del counts["distinct"]
         if order is not None and self.batch_bytes and isinstance(self.job, NearPairJob):
-            estimate = estimate_seconds(self.job, order, self._near_chunks)
+            estimate = estimate_seconds(NearPairSource(self.job, self._near_chunks), order)
             if estimate is not None:
                 rows["estimate"] = f"{estimate[0]:.1f} s, measured on {estimate[1]:,} of {len(order):,} records"
         return list({**counts, **rows, **counts}.items())

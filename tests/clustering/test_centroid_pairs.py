@@ -12,7 +12,7 @@ from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.scoring.scoring import ScoringOptions
 from gpualign.core.sequences.record_tables import TableColumns
-from gpualign.jobs import centroid_pairs, cluster
+from gpualign.jobs import centroid_pairs, cluster, near_pair_subset
 from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.devices.resources import Resources
 from gpualign.jobs.near_pair_subset import NearPairSubset
@@ -26,11 +26,11 @@ COMPLEMENTS = str.maketrans("ACGTN", "TGCAN")
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Batches of a few records, so that small sets are divided into batches of batches."""
-    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (4, 8))
-    monkeypatch.setattr(centroid_pairs, "_MIN_SAMPLE_PAIRS", 2)
-    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS", 1)
-    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS_PER_RECORD_ON_CPU", 0.01)
-    monkeypatch.setattr(centroid_pairs, "_MIN_BATCHES", 2)
+    monkeypatch.setattr(near_pair_subset, "_SAMPLE_SIZES", (4, 8))
+    monkeypatch.setattr(near_pair_subset, "_MIN_SAMPLE_PAIRS", 2)
+    monkeypatch.setattr(near_pair_subset, "_BATCH_PAIRS", 1)
+    monkeypatch.setattr(near_pair_subset, "_BATCH_PAIRS_PER_RECORD_ON_CPU", 0.01)
+    monkeypatch.setattr(near_pair_subset, "_MIN_BATCHES", 2)
 
 
 def families(rng, sizes, length=40, edits=4, letters="ACGT"):
@@ -126,9 +126,9 @@ def test_a_centroid_that_comes_later_may_be_nearer(tmp_path):
 @pytest.mark.parametrize("count", [9, 20, 33, 65, 129])
 def test_samples_take_little_of_the_work(rng, tmp_path, monkeypatch, count):
     """Records of which few are near are all compared with each other, after the samples."""
-    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (8, 16, 32))
-    monkeypatch.setattr(centroid_pairs, "_MIN_BATCHES", 4)
-    monkeypatch.setattr(centroid_pairs, "_BATCH_PAIRS", 100)
+    monkeypatch.setattr(near_pair_subset, "_SAMPLE_SIZES", (8, 16, 32))
+    monkeypatch.setattr(near_pair_subset, "_MIN_BATCHES", 4)
+    monkeypatch.setattr(near_pair_subset, "_BATCH_PAIRS", 100)
     compared = []
     run = NearPairSubset.run
     monkeypatch.setattr(NearPairSubset, "run", lambda self, progress: compared.append(self.plan.cells) or run(self, progress))
@@ -167,7 +167,7 @@ class Recorder:
 
 @pytest.mark.parametrize("strand", ["plus", "both"])
 def test_progress_goes_forward(rng, tmp_path, monkeypatch, strand):
-    monkeypatch.setattr(centroid_pairs, "_SAMPLE_SIZES", (4,))
+    monkeypatch.setattr(near_pair_subset, "_SAMPLE_SIZES", (4,))
     progress, job = Recorder(), prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of(strand=strand))
     with ScratchFiles() as files:
         job.run(progress, files.new_scratch)
@@ -243,6 +243,7 @@ def test_counted_pairs_are_those_of_centroids_with_later_records():
 
 def test_the_estimate_is_measured_on_clusters_of_a_sample(rng, tmp_path, monkeypatch):
     monkeypatch.setattr(centroid_pairs, "_MEASURED_SECONDS", 1e-9)
+    monkeypatch.setattr(centroid_pairs, "_MIN_MEASURED_RECORDS", 8)
     dense = prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of())
     distinct = len(dense.distances.duplicates)
     sample = len(range(0, distinct, -(-distinct // 8)))
