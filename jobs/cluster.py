@@ -43,6 +43,8 @@ from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.cluster_distances import AlignmentDistances, DistanceSource, KnownDistances, PrecomputedDistances, near_pair_memory
 from gpualign.jobs.devices.memory import default_memory
+from gpualign.jobs.every_pair import EveryPairJob
+from gpualign.jobs.every_pair_subset import compares_centroids
 from gpualign.jobs.job import DescriptionRows
 from gpualign.jobs.near_pairs import RECORD_BYTES, NearPairJob
 from gpualign.jobs.options import NO_SIDES_IN_CLUSTERS, PairThresholds, check_distance, check_loci, check_same_columns
@@ -365,8 +367,9 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         resources = o.resources.with_memory(memory - near_bytes - original_bytes - batches, memory)
         given = replace(o, scoring=scoring, resources=resources)
         job = nw.prepare_filtered(inputs, given, filter, filter.detail, Pairing.ABOVE, reporter)
-        task, copies = replace(job.task, queries=records, targets=records), batches if isinstance(job, NearPairJob) else 0
-        return AlignmentDistances(task, groups, inputs, job, given, filter, copies)
+        task = replace(job.task, queries=records, targets=records)
+        in_batches = isinstance(job, NearPairJob) or (isinstance(job, EveryPairJob) and compares_centroids(job))
+        return AlignmentDistances(task, groups, inputs, job, given, filter, batches if in_batches else 0)
 
     try:
         alignments = prepare_distances(batches, reporter)

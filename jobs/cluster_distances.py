@@ -25,7 +25,9 @@ from gpualign.core.output.memory import MemoryArray
 from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.results.filter import Filter
 from gpualign.jobs import nw
-from gpualign.jobs.centroid_pairs import estimate_seconds, find_centroid_pairs
+from gpualign.jobs.centroid_pairs import PairSource, estimate_seconds, find_centroid_pairs
+from gpualign.jobs.every_pair import EveryPairJob
+from gpualign.jobs.every_pair_subset import EveryPairSource, compares_centroids
 from gpualign.jobs.job import DescriptionRows, PairJob
 from gpualign.jobs.near_pair_subset import NearPairSource, NearPairSubset
 from gpualign.jobs.near_pairs import NearPairJob
@@ -139,11 +141,17 @@ class AlignmentDistances:
         return collect_edges(len(self.duplicates), self._near_chunks(self.job, progress), storage)
 
     def find_centroid_pairs(self, order: Integers, progress: ExtendableProgress, storage: EdgeStorage) -> EdgeList:
-        if self.batch_bytes and isinstance(self.job, NearPairJob):
-            pairs = find_centroid_pairs(NearPairSource(self.job, self._near_chunks), order, storage, progress)
-            if pairs is not None:
-                return pairs
-        return self.find_near_pairs(progress, storage)
+        source = self._pair_source()
+        pairs = None if source is None else find_centroid_pairs(source, order, storage, progress)
+        return self.find_near_pairs(progress, storage) if pairs is None else pairs
+
+    def _pair_source(self) -> PairSource | None:
+        """Return the source of near pairs for batches of records; None: all pairs are compared together."""
+        if not self.batch_bytes:
+            return None
+        if isinstance(self.job, NearPairJob):
+            return NearPairSource(self.job, self._near_chunks)
+        return EveryPairSource(self.job, self._near_chunks) if isinstance(self.job, EveryPairJob) and compares_centroids(self.job) else None
 
     def _near_chunks(self, job: PairJob | NearPairSubset, progress: Progress) -> Iterator[Chunk]:
         for i, j, values in passing_blocks(job, self.filter, self.options.identity_def, progress):
@@ -219,10 +227,11 @@ class AlignmentDistances:
         }
         if not self.duplicates.repeated_count:
             del counts["distinct"]
-        if order is not None and self.batch_bytes and isinstance(self.job, NearPairJob):
-            estimate = estimate_seconds(NearPairSource(self.job, self._near_chunks), order)
-            if estimate is not None:
-                rows["estimate"] = f"{estimate[0]:.1f} s, measured on {estimate[1]:,} of {len(order):,} records"
+        source = None if order is None else self._pair_source()
+        if isinstance(source, EveryPairSource):
+            rows["estimate"] = f"at most {rows['estimate']}"
+        elif source is not None and order is not None and (estimate := estimate_seconds(source, order)) is not None:
+            rows["estimate"] = f"{estimate[0]:.1f} s, measured on {estimate[1]:,} of {len(order):,} records"
         return list({**counts, **rows, **counts}.items())
 
 

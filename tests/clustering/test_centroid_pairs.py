@@ -12,9 +12,11 @@ from gpualign.core.execution.totals import NullProgress
 from gpualign.core.files.scratch import ScratchFiles
 from gpualign.core.scoring.scoring import ScoringOptions
 from gpualign.core.sequences.record_tables import TableColumns
-from gpualign.jobs import centroid_pairs, cluster, near_pair_subset
+from gpualign.jobs import centroid_pairs, cluster, every_pair_subset, near_pair_subset
 from gpualign.jobs.cluster import ClusterOptions
 from gpualign.jobs.devices.resources import Resources
+from gpualign.jobs.every_pair import EveryPairJob
+from gpualign.jobs.every_pair_subset import EveryPairSource
 from gpualign.jobs.near_pair_subset import NearPairSubset
 from gpualign.jobs.nw import NwOptions
 from gpualign.jobs.options import PairThresholds
@@ -31,6 +33,10 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(near_pair_subset, "_BATCH_PAIRS", 1)
     monkeypatch.setattr(near_pair_subset, "_BATCH_PAIRS_PER_RECORD_ON_CPU", 0.01)
     monkeypatch.setattr(near_pair_subset, "_MIN_BATCHES", 2)
+    monkeypatch.setattr(every_pair_subset, "_MIN_SECONDS", 0)
+    monkeypatch.setattr(every_pair_subset, "_MIN_BATCH", 3)
+    monkeypatch.setattr(every_pair_subset, "_MAX_SAMPLE_FRACTION", 2)
+    monkeypatch.setattr(every_pair_subset, "_QUERY_PARTS", 2)
 
 
 def families(rng, sizes, length=40, edits=4, letters="ACGT"):
@@ -102,11 +108,61 @@ def test_clusters_are_those_of_all_near_pairs(rng, tmp_path, monkeypatch, scored
     assert sum(compared) < strands * len(records) * (len(records) - 1) // 2
 
 
+UNBOUNDED = {
+    "identity without coverage": {"thresholds": PairThresholds(min_identity=0.7, min_coverage=0)},
+    "identity on either strand": {"thresholds": PairThresholds(min_identity=0.75, min_coverage=0), "strand": "both"},
+    "gaps as one difference": {"thresholds": PairThresholds(min_identity=0.8, min_coverage=0), "identity_def": 3},
+    "coverage of the shorter": {"thresholds": PairThresholds(min_identity=0.6, min_coverage=0.3, coverage_of="shorter")},
+    "distance": {"thresholds": PairThresholds(max_distance=0.3, min_coverage=0)},
+    "edits": {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=21)},
+    "edits of either strand": {"scoring": ScoringOptions(edit=True), "thresholds": PairThresholds(max_distance=21), "strand": "both"},
+    "ambiguity letters left out": {"thresholds": PairThresholds(min_identity=0.7, min_coverage=0), "ambiguous": "skip"},
+}
+
+
+@pytest.fixture
+def aligned_shapes(monkeypatch):
+    """Numbers of queries and targets of the jobs in which pairs of centroids are aligned; targets None: the pairs of the queries."""
+    shapes = []
+    make_job = EveryPairSource._job
+
+    def record_and_make(self, rows, columns):
+        shapes.append((len(rows), None if columns is None else len(columns)))
+        return make_job(self, rows, columns)
+
+    monkeypatch.setattr(EveryPairSource, "_job", record_and_make)
+    return shapes
+
+
+@pytest.mark.parametrize("order", ["length", "input"])
+@pytest.mark.parametrize("scored", UNBOUNDED)
+def test_clusters_are_those_of_all_pairs(rng, tmp_path, aligned_shapes, scored, order):
+    records = families(rng, [60, 25, 10, 5, *[1] * 12], letters="ACGTN" if "ambiguity" in scored else "ACGT")
+    if "either" in scored:
+        records = [record.translate(COMPLEMENTS)[::-1] if rng.integers(2) else record for record in records]
+    job = prepare(tmp_path / "x.fa", records, options_of(order=order, **UNBOUNDED[scored]))
+    assert isinstance(job.distances.job, EveryPairJob)
+    expected = check(job)
+    assert len(set(expected.labels.tolist())) > 2
+    assert len(aligned_shapes) > 4
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), edits=st.integers(0, 3), order=st.sampled_from(["length", "input"]))
 def test_short_records_with_many_ties(tmp_path_factory, data, edits, order):
     records = data.draw(st.lists(st.text("AC", min_size=1, max_size=6), min_size=1, max_size=60))
     options = options_of(order=order, scoring=ScoringOptions(edit=True), thresholds=PairThresholds(max_distance=edits))
+    check(prepare(tmp_path_factory.mktemp("ties") / "x.fa", records, options))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), identity=st.sampled_from([0.3, 0.5, 0.7, 1.0]), order=st.sampled_from(["length", "input"]), both=st.booleans())
+def test_short_records_with_many_equally_good_alignments(tmp_path_factory, data, identity, order, both):
+    """Which alignment is reported, and so the identity, depends on which record is the query."""
+    records = data.draw(st.lists(st.text("ACG", min_size=1, max_size=8), min_size=1, max_size=50))
+    scoring = ScoringOptions(match=1, mismatch=-1, gap_open=1, gap_extend=1)
+    thresholds = PairThresholds(min_identity=identity, min_coverage=0)
+    options = options_of(order=order, scoring=scoring, thresholds=thresholds, strand="both" if both else None)
     check(prepare(tmp_path_factory.mktemp("ties") / "x.fa", records, options))
 
 
@@ -225,9 +281,11 @@ def test_memory_that_is_enough_without_copies_is_enough(rng, tmp_path):
     assert prepare(tmp_path / "x.fa", records, options_of(memory=memory)).distances.batch_bytes == 0
 
 
-def test_all_pairs_that_are_aligned_are_no_bound(rng, tmp_path):
-    job = prepare(tmp_path / "x.fa", families(rng, [2] * 20), options_of(thresholds=PairThresholds(min_identity=0.3)))
-    assert not any("at most" in str(value) for name, value in job.describe() if name == "estimate")
+def test_the_time_of_all_pairs_is_a_bound_if_only_centroids_are_compared_with_all(rng, tmp_path, monkeypatch):
+    records, options = families(rng, [2] * 20), options_of(thresholds=PairThresholds(min_identity=0.3))
+    assert dict(prepare(tmp_path / "x.fa", records, options).describe())["estimate"].startswith("at most ")
+    monkeypatch.setattr(every_pair_subset, "_MIN_SECONDS", 100)
+    assert not dict(prepare(tmp_path / "x.fa", records, options).describe())["estimate"].startswith("at most ")
 
 
 def test_counted_pairs_are_those_of_centroids_with_later_records():
