@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpualign.core.alignment.coverage import CoveredSequence
 from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Task
 from gpualign.core.clustering.edge_builder import EdgeStorage, collect_edges
@@ -151,7 +152,11 @@ class AlignmentDistances:
             return None
         if isinstance(self.job, NearPairJob):
             return NearPairSource(self.job, self._near_chunks)
-        return EveryPairSource(self.job, self._near_chunks) if isinstance(self.job, EveryPairJob) and compares_centroids(self.job) else None
+        if isinstance(self.job, EveryPairJob) and compares_centroids(self.job):
+            # An alignment pairs at most the letters of the shorter record.
+            ratio = self.filter.min_coverage if self.filter.coverage_of is CoveredSequence.BOTH else None
+            return EveryPairSource(self.job, self._near_chunks, ratio or 0.0)
+        return None
 
     def _near_chunks(self, job: PairJob | NearPairSubset, progress: Progress) -> Iterator[Chunk]:
         for i, j, values in passing_blocks(job, self.filter, self.options.identity_def, progress):

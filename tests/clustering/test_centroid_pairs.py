@@ -136,7 +136,8 @@ def aligned_shapes(monkeypatch):
 
 @pytest.mark.parametrize("order", ["length", "input"])
 @pytest.mark.parametrize("scored", UNBOUNDED)
-def test_clusters_are_those_of_all_pairs(rng, tmp_path, aligned_shapes, scored, order):
+def test_clusters_are_those_of_all_pairs(rng, tmp_path, monkeypatch, aligned_shapes, scored, order):
+    monkeypatch.setattr(EveryPairSource, "_has_few_near_pairs", lambda *_: False)
     records = families(rng, [60, 25, 10, 5, *[1] * 12], letters="ACGTN" if "ambiguity" in scored else "ACGT")
     if "either" in scored:
         records = [record.translate(COMPLEMENTS)[::-1] if rng.integers(2) else record for record in records]
@@ -153,6 +154,58 @@ def test_short_records_with_many_ties(tmp_path_factory, data, edits, order):
     records = data.draw(st.lists(st.text("AC", min_size=1, max_size=6), min_size=1, max_size=60))
     options = options_of(order=order, scoring=ScoringOptions(edit=True), thresholds=PairThresholds(max_distance=edits))
     check(prepare(tmp_path_factory.mktemp("ties") / "x.fa", records, options))
+
+
+@pytest.mark.parametrize("counts", [(1, 500), (9, 40), (200, 150), (70, 1)])
+def test_each_pair_of_a_centroid_is_found_once(rng, tmp_path, counts):
+    """Of as many centroids as the CPU aligns together, and of fewer and more."""
+    job = prepare(tmp_path / "x.fa", families(rng, [1] * 600, length=9), options_of(thresholds=PairThresholds(min_identity=0.1)))
+    distances, chosen = job.distances, rng.permutation(len(job.distances.duplicates))[: sum(counts)]
+    centroids, others = np.sort(chosen[: counts[0]]), np.sort(chosen[counts[0] :])
+    source = EveryPairSource(distances.job, distances._near_chunks)
+    found = [pair for i, j, distance in source.near_chunks(centroids, others, NullProgress()) for pair in zip(i, j, distance, strict=True)]
+    with ScratchFiles() as files:
+        edges = job.find_near_pairs(NullProgress(), files.new_scratch).edges
+    is_centroid, is_other = (np.isin(np.arange(edges.record_count), records) for records in (centroids, others))
+    expected = [
+        pair
+        for i, j, distance in edges.chunks()
+        for pair in zip(i, j, distance, strict=True)
+        if (is_centroid[pair[0]] and is_other[pair[1]]) or (is_centroid[pair[1]] and is_other[pair[0]])
+    ]
+    assert sorted(found) == sorted(expected)
+    assert found
+
+
+def test_few_near_records_are_aligned_together(rng, tmp_path, monkeypatch, aligned_shapes):
+    monkeypatch.setattr(every_pair_subset, "_MAX_SAMPLE_FRACTION", 4)
+    options = options_of(thresholds=PairThresholds(min_identity=0.9, min_coverage=0))
+    check(prepare(tmp_path / "x.fa", families(rng, [1] * 100), options))
+    assert aligned_shapes == [(25, None)]  # the sample
+    check(prepare(tmp_path / "y.fa", families(rng, [8] * 13, edits=2), options))
+    assert len(aligned_shapes) > 8
+
+
+def test_records_of_other_lengths_are_not_aligned(rng, tmp_path, aligned_shapes):
+    """Batches are then worthwhile even if no records are near."""
+    records = ["".join(rng.choice(list("ACGT"), length)) for length in range(20, 120)]
+    check(prepare(tmp_path / "x.fa", records, options_of(thresholds=PairThresholds(min_identity=0.3, min_coverage=0.8))))
+    assert not [rows for rows, columns in aligned_shapes if columns is not None and rows + columns > 60]
+    assert len(aligned_shapes) > 8
+
+
+def test_a_length_ratio_that_is_the_coverage_is_enough(rng, tmp_path, aligned_shapes):
+    longest = "".join(rng.choice(list("ACGT"), 126))
+    records = [longest[:length] for length in (20, 63, 64, 80, 100, 125, 126)]
+    job = prepare(tmp_path / "x.fa", records, options_of(thresholds=PairThresholds(min_identity=0.3, min_coverage=0.8)))
+    source = job.distances._pair_source()
+    found = [
+        pair
+        for i, j, _ in source.near_chunks(np.array([3, 4]), np.array([0, 1, 2, 5, 6]), NullProgress())
+        for pair in zip(i, j, strict=True)
+    ]
+    assert sorted(found) == [(2, 3), (4, 5)]
+    assert aligned_shapes == [(1, 1), (1, 1), (1, 2)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -222,9 +275,12 @@ class Recorder:
 
 
 @pytest.mark.parametrize("strand", ["plus", "both"])
-def test_progress_goes_forward(rng, tmp_path, monkeypatch, strand):
+@pytest.mark.parametrize("bounded", [True, False])
+def test_progress_goes_forward(rng, tmp_path, monkeypatch, strand, bounded):
     monkeypatch.setattr(near_pair_subset, "_SAMPLE_SIZES", (4,))
-    progress, job = Recorder(), prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12]), options_of(strand=strand))
+    monkeypatch.setattr(EveryPairSource, "_has_few_near_pairs", lambda *_: False)
+    options = options_of(strand=strand, thresholds=PairThresholds(min_identity=0.9, min_coverage=0.8 if bounded else 0))
+    progress, job = Recorder(), prepare(tmp_path / "x.fa", families(rng, [60, 25, 10, *[1] * 12], edits=2), options)
     with ScratchFiles() as files:
         job.run(progress, files.new_scratch)
     assert len(progress.moments) > 20

@@ -354,7 +354,23 @@ CENTROID_PAIRS = mutants_of(
     {"the later record is the query": ("pairs.earlier_first().sorted()", "pairs.sorted()")},
 )
 
+EVERY_CENTROID_PAIR = mutants_of(
+    "every pair of centroids",
+    "jobs/every_pair_subset.py",
+    "tests/clustering/test_centroid_pairs.py",
+    {
+        "later records are queries": ("yield part, later", "yield later, part"),
+        "centroids are queries of earlier records": ("yield earlier, part", "yield part, earlier"),
+        "some later records are missing": ("others > part[0]", "others > part[-1]"),
+        "some earlier records are missing": ("others < part[-1]", "others < part[0]"),
+        "pairs are found in both orders": ("chosen = queries < targets", "chosen = queries >= 0"),
+        "a ratio that is the coverage is too low": (">= self._min_length_ratio]", "> self._min_length_ratio]"),
+        "the longest centroid is ignored": ("longest / of_others", "shortest / of_others"),
+        "the shortest centroid is ignored": ("of_others / shortest", "of_others / longest"),
+    },
+)
+
 MUTANTS = [
     *(*BETWEEN_BLOCKS, *FLAG_ORDERS, *VECTORS, *CUDA_KERNELS, *TENSOR_CORES, *PLANNER),
-    *(*STRANDS, *JOURNAL, *CENTROIDS, *CENTROID_PAIRS),
+    *(*STRANDS, *JOURNAL, *CENTROIDS, *CENTROID_PAIRS, *EVERY_CENTROID_PAIR),
 ]
