@@ -366,7 +366,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, reporter: Reporter = SILENT
         near_bytes = near_pair_memory(records.nbytes + copied + batches, memory)
         resources = o.resources.with_memory(memory - near_bytes - original_bytes - batches, memory)
         given = replace(o, scoring=scoring, resources=resources)
-        job = nw.prepare_filtered(inputs, given, filter, filter.detail, Pairing.ABOVE, reporter)
+        job = nw.prepare_filtered(inputs, given, filter, filter.detail, Pairing.ABOVE, reporter, for_centroids=batches > 0)
         task = replace(job.task, queries=records, targets=records)
         in_batches = isinstance(job, NearPairJob) or (isinstance(job, EveryPairJob) and compares_centroids(job))
         return AlignmentDistances(task, groups, inputs, job, given, filter, batches if in_batches else 0)

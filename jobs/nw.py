@@ -118,10 +118,12 @@ def prepare_filtered(
     pairing: Pairing,
     reporter: Reporter = SILENT_REPORTER,
     comparing_format: str | None = None,
+    for_centroids: bool = False,
 ) -> PairJob:
     """Plan the pairs that may pass the filter. If its thresholds do not bound the edit distance, every pair is planned.
 
     comparing_format: the output format, if it compares all pairs of a query (`RowComparison`)
+    for_centroids: whether pairs without a greedy centroid may be left out
 
     Other parameters and errors as for `prepare`.
     """
@@ -146,9 +148,11 @@ def prepare_filtered(
             return replace(plan_near(bound, reporter), groups=filter.groups)
     every = prepare_every_pair(task, pairing, chosen, options.resources, reporter, prefix, filter.groups)
     if may_skip_pairs:
+        from gpualign.jobs.every_pair_subset import compares_centroids
         from gpualign.jobs.threshold_advice import explain_full_alignment
 
-        if advice := explain_full_alignment(every, filter, options.identity_def, plan_near):
+        only_centroids = for_centroids and compares_centroids(every)
+        if advice := explain_full_alignment(every, filter, options.identity_def, plan_near, only_centroids):
             reporter.note(advice)
     if filter.nearest_count is not None:
         _check_whole_rows(every.plan, parameter("nearest"))

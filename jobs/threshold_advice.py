@@ -1,5 +1,5 @@
-"""Explains before a run why every pair must be aligned despite the thresholds, how long this takes, and how long it would take with a
-minimum coverage."""
+"""Explains before a run why every pair, or every pair with a greedy centroid, must be aligned despite the thresholds, how long this takes,
+and how long it would take with a minimum coverage."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ _SAMPLE_LETTERS = 10_000, 250_000
 
 
 def explain_full_alignment(
-    full_job: EveryPairJob, filter: Filter, identity_definition: int, plan_near: Callable[[EditBound], NearPairJob]
+    full_job: EveryPairJob,
+    filter: Filter,
+    identity_definition: int,
+    plan_near: Callable[[EditBound], NearPairJob],
+    only_centroids: bool = False,
 ) -> str | None:
     """Return text that explains why every pair must be aligned despite the thresholds; None if there is nothing to say.
 
     full_job: job that aligns every pair
     plan_near: plans the search for the pairs within a bound
+    only_centroids: whether pairs without a greedy centroid are left out, so that times are upper bounds
     """
     task = full_job.task
     if full_job.pair_count < MIN_PAIR_COUNT:
@@ -43,13 +48,14 @@ def explain_full_alignment(
         reason: str | None = "the thresholds allow as many edits as unrelated sequences have"
     else:
         reason = describe_missing_bound(filter, task, identity_definition)
+    pairs, about = ("every pair with a centroid", "at most about") if only_centroids else ("every pair", "about")
     if reason is None or full_job.total_work < MIN_CELLS:
-        return reason and f"every pair is aligned: {reason}"
+        return reason and f"{pairs} is aligned: {reason}"
     rate = measure_cell_rate(task, full_job.engine, full_job.budget, letters=_SAMPLE_LETTERS)
-    text = f"every pair is aligned, which takes about {format_duration(full_job.total_work / rate)}: {reason}"
+    text = f"{pairs} is aligned, which takes {about} {format_duration(full_job.total_work / rate)}: {reason}"
     seconds = _seconds_with_coverage(task, filter, identity_definition, plan_near)
     with_coverage = parameter("min_coverage", f"{CLUSTER_MIN_COVERAGE:g}")
-    return text if seconds is None else f"{text}; {with_coverage} takes about {format_duration(seconds)}"
+    return text if seconds is None else f"{text}; {with_coverage} takes {about} {format_duration(seconds)}"
 
 
 def _seconds_with_coverage(task: Task, filter: Filter, definition: int, plan_near: Callable[[EditBound], NearPairJob]) -> float | None:

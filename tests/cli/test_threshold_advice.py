@@ -6,7 +6,7 @@ import pytest
 from command import gpualign_here
 
 from gpualign.core.common.units import format_duration
-from gpualign.jobs import threshold_advice
+from gpualign.jobs import every_pair_subset, threshold_advice
 
 
 @pytest.fixture
@@ -48,6 +48,19 @@ def test_a_coverage_that_would_save_nothing_is_not_advised(genes, words, reason)
 @pytest.mark.parametrize("words", [["--min-identity", 0.97, "--min-coverage", 0.9], ["--min-score", 250], ["--nearest", 1], []])
 def test_nothing_is_said_where_pairs_are_skipped_or_all_are_wanted(genes, words):
     assert "every pair" not in gpualign_here("nw", genes, *words)[1]
+
+
+@pytest.mark.parametrize("only_centroids", [True, False])
+def test_the_time_of_greedy_clusters_is_at_most_that_of_all_pairs(genes, monkeypatch, only_centroids):
+    monkeypatch.setattr(every_pair_subset, "_MIN_SECONDS", 0 if only_centroids else 100)
+    options = [genes, "--min-identity", 0.97, "--min-coverage", 0, "--device", "cpu", "--dry-run"]
+    output, messages = gpualign_here("cluster", *options, "--method", "greedy")
+    assert bool(re.search(f"every pair with a centroid is aligned, which takes at most {TIME}: gaps ", messages)) == only_centroids
+    assert bool(re.search(f"every pair is aligned, which takes {TIME}: gaps ", messages)) != only_centroids
+    assert bool(re.search(rb"^estimate +at most ", output, re.MULTILINE)) == only_centroids
+    output, messages = gpualign_here("cluster", *options)
+    assert b"at most" not in output
+    assert "every pair is aligned, which takes about " in messages
 
 
 def test_small_jobs_are_told_the_reason_alone(genes, monkeypatch):
