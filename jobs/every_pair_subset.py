@@ -123,10 +123,13 @@ class EveryPairSource:
         return compared < _MAX_COMPARED_FRACTION * Pairing.ABOVE.pair_count(count, count)
 
     def _has_few_near_pairs(self, records: Integers, progress: Progress) -> bool:
-        """True if there are fewer near pairs than records, as far as a sample of these shows. Most records may then be centroids."""
+        """True if records have fewer than two near ones on average, as far as a sample shows. Most records may then be centroids. Each
+        record of the sample counts once, however many are near it, because a large cluster does not make up for many single records."""
         step = max(_MAX_SAMPLE_FRACTION, -(-len(records) // _SAMPLE_SIZE))
-        pairs = sum(len(i) for i, *_ in self.near_chunks(np.sort(records[::step]), None, progress))
-        return pairs * step**2 < len(records)
+        is_near = np.zeros(self.record_count, dtype=np.bool_)
+        for i, j, _ in self.near_chunks(np.sort(records[::step]), None, progress):
+            is_near[i] = is_near[j] = True
+        return int(np.count_nonzero(is_near)) * step**2 < 2 * len(records)
 
     def close(self) -> None:
         pass
