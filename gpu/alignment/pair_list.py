@@ -26,9 +26,6 @@ from gpualign.gpu.alignment.sliced_bands import LETTER_CODES, plan_sliced_batche
 from gpualign.gpu.runtime.device import Device
 
 MAX_BATCH_PAIRS = 1 << 15  # pairs of a list that a device aligns at a time
-MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS = 1 << 14, 1 << 17
-"""Minimum number of pairs with bands of the same width that are aligned in groups of 32, and maximum number in a batch of such groups."""
-
 MIN_CELLS_PER_THREAD = 2e9
 """Minimum size of all lists so far, in cells of whole matrices for each thread of the host, for which a device is opened. The host takes
 some tenths of a second for less."""
@@ -157,7 +154,7 @@ class CudaPairAligner:
         slacks = self._host.needed_slacks(pairs, None) + _EXTRA_SLACK
         while len(left) and (usable := list(workers)):  # another list may leave out a worker
             one = usable[0]
-            batches, rest = self._plan_sliced_batches(one.warp_lanes, pairs, lengths, left, slacks)
+            batches, rest = self._plan_sliced_batches(one, pairs, lengths, left, slacks)
             batches += plan_batches(lengths, left[rest], slacks[rest], one.warp_lanes, one.max_packed_length, MAX_BATCH_PAIRS)
             results = self._run(workers, batches, pairs)
             is_left_out = np.zeros(len(pairs), dtype=np.bool_)
@@ -182,7 +179,7 @@ class CudaPairAligner:
         return self._host.records_of_codes_below(LETTER_CODES)
 
     def _plan_sliced_batches(
-        self, warp_lanes: int, pairs: NearPairs, lengths: tuple[Integers, Integers], left: Integers, slacks: Integers
+        self, worker: PairListWorker, pairs: NearPairs, lengths: tuple[Integers, Integers], left: Integers, slacks: Integers
     ) -> tuple[list[BandBatch], Integers]:
         """Return (batches of groups of pairs; positions in `left` of the other pairs). left: indices of the pairs to plan"""
         if sliced_scores(self._recipe) is None:
@@ -190,8 +187,7 @@ class CudaPairAligner:
         of_queries, of_targets = self._records_for_slices
         is_usable = of_queries[pairs.queries[left]] & of_targets[pairs.targets[left]]
         usable = np.flatnonzero(is_usable)
-        limits = MIN_SLICED_PAIRS, MAX_SLICED_BATCH_PAIRS
-        batches, rest = plan_sliced_batches(lengths, left[usable], slacks[usable], warp_lanes, *limits)
+        batches, rest = plan_sliced_batches(lengths, left[usable], slacks[usable], worker.warp_lanes, worker.limits_of_groups)
         return batches, np.concatenate([usable[rest], np.flatnonzero(~is_usable)])
 
     def _run(self, workers: list[PairListWorker], batches: Sequence[BandBatch], pairs: NearPairs) -> list[tuple[BandBatch, PairAlignments]]:

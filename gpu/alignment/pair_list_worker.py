@@ -19,6 +19,7 @@ from gpualign.core.common.threads import SerialExecutor
 from gpualign.gpu.alignment.pair_bands import BandBatch, packed_scores
 from gpualign.gpu.alignment.recipe import Recipe
 from gpualign.gpu.alignment.results.paths import DETAIL_CODES, RUN_ALIGNMENT_BYTES, pair_result_ranges, total_result_bytes
+from gpualign.gpu.alignment.sliced_bands import GroupLimits, group_limits
 from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, QUEUE_BYTES, TRACE_BAND_ARGS, NamedArrays, pack_arguments
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, OutOfMemory
@@ -67,6 +68,11 @@ class PairListWorker:
     @property
     def warp_lanes(self) -> int:
         return self._device.hardware.warp_lanes
+
+    @property
+    def limits_of_groups(self) -> GroupLimits:
+        """Limits of batches of groups of pairs."""
+        return group_limits(self._device.hardware, self._device.total_memory // _MEMORY_DIVISOR // _BATCHES_IN_FLIGHT)
 
     @property
     def max_packed_length(self) -> int:

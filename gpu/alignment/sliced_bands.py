@@ -12,13 +12,19 @@ from gpualign.core.common.arrays import Integers
 from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.alignment.pair_bands import BandBatch
 from gpualign.gpu.alignment.recipe import Recipe
-from gpualign.gpu.kernels.kernel import Kernel
+from gpualign.gpu.kernels.kernel import Hardware, Kernel
 
 LETTER_CODES = 4
 """Codes of letters that the kernel can align are below this number."""
 
 SLICED_WIDTHS = 1, 2, 3, 4, 6
 """Widths of bands, numbers as in `BAND_WIDTHS`. In wider bands the values of a lane do not fit in its registers."""
+
+MIN_WARPS = 4
+"""Minimum number of warps for each multiprocessor that must have a group at the same time; with fewer, pairs are aligned faster one by one
+(benchmarks/log: G-105)."""
+
+MAX_BATCH_PAIRS = 1 << 17
 
 _BLOCKS = {1: 6, 2: 4, 3: 3}  # per multiprocessor by width, else 2: as many as leave a thread the registers that it needs
 _MAX_BITS = 5  # of a number
@@ -61,21 +67,45 @@ def sliced_scores(recipe: Recipe) -> SlicedScores | None:
 
 
 @dataclass(frozen=True)
+class GroupLimits:
+    """Limits of batches of groups on a device.
+
+    min_pairs: minimum number of pairs with bands of the same width
+    max_pairs: maximum number of pairs in a batch
+    max_team_words: maximum number of 32-bit words that a group needs
+    """
+
+    min_pairs: int
+    max_pairs: int
+    max_team_words: int
+
+
+def group_limits(hardware: Hardware, batch_bytes: int) -> GroupLimits:
+    """Return the limits for a device. batch_bytes: device memory for a batch"""
+    warps = MIN_WARPS * hardware.multiprocessor_count
+    return GroupLimits(warps * SlicedBandBatch.group_pairs, MAX_BATCH_PAIRS, batch_bytes // (4 * max(1, warps)))
+
+
+@dataclass(frozen=True)
 class SlicedBandBatch(BandBatch):
     """Groups of pairs whose bands have the same width. The pairs of a group have the same band."""
 
     group_pairs: ClassVar[int] = 32
 
     def words_per_team(self, warp_lanes: int) -> int:
-        letters = 4 * (self.max_letters + 1)
-        return letters + 2 * -(-self.max_letters // 2) * self.width * warp_lanes * _WORDS_PER_CELL
+        return (self.max_letters + 1) * _words_per_antidiagonal(self.width, warp_lanes)
 
     def kernel(self, recipe: Recipe) -> Kernel:
         return sliced_band_kernel(recipe, self.width)
 
 
+def _words_per_antidiagonal(width: int, warp_lanes: int) -> int:
+    """Return the number of 32-bit words that a group needs for each antidiagonal: for its directions, and four for letters."""
+    return width * warp_lanes * _WORDS_PER_CELL + 4
+
+
 def plan_sliced_batches(
-    lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, min_pairs: int, max_pairs: int
+    lengths: tuple[Integers, Integers], indices: Integers, slacks: Integers, warp_lanes: int, limits: GroupLimits
 ) -> tuple[list[BandBatch], Integers]:
     """Return (batches of groups of 32 with the same band; positions in `indices` of the pairs that are left out).
 
@@ -83,7 +113,6 @@ def plan_sliced_batches(
     indices: indices of the pairs to plan
     slacks: number of diagonals by which the band of each of these pairs must extend beyond the diagonals of both corners
     warp_lanes: number of lanes of a warp
-    min_pairs, max_pairs: minimum number of pairs with bands of the same width, and maximum number in a batch
     """
     m, n = (one[indices].astype(np.int32) for one in lengths)
     letters, slacks = m + n, slacks.astype(np.int32)
@@ -91,18 +120,20 @@ def plan_sliced_batches(
     diagonals = 2 * warp_lanes * np.array(SLICED_WIDTHS, dtype=np.int32)
     steps = diagonals // _GRID_STEPS
     kinds = np.searchsorted(diagonals - steps, last - first)  # wide enough wherever on the grid the band begins
-    usable = np.flatnonzero(kinds < len(SLICED_WIDTHS))
+    fits = kinds < len(SLICED_WIDTHS)
     kinds = np.minimum(kinds, len(SLICED_WIDTHS) - 1)
+    max_letters = np.array([limits.max_team_words // _words_per_antidiagonal(width, warp_lanes) - 1 for width in SLICED_WIDTHS])
+    usable = np.flatnonzero(fits & (letters <= max_letters[kinds]))
     grid_places = (first - 1) // steps[kinds]
     lowest = grid_places * steps[kinds] + 1
     room = np.minimum(first - lowest, lowest + diagonals[kinds] - 1 - last)
     groups = _whole_groups(usable, kinds[usable] << 24 | (grid_places[usable] - grid_places.min(initial=0)), letters[usable])
     is_left = np.ones(len(indices), dtype=np.bool_)
     batches: list[BandBatch] = []
-    groups_per_batch = max(1, max_pairs // SlicedBandBatch.group_pairs)
+    groups_per_batch = max(1, limits.max_pairs // SlicedBandBatch.group_pairs)
     for kind, width in enumerate(SLICED_WIDTHS):
         own = groups[kinds[groups[:, 0]] == kind]
-        if own.size < max(min_pairs, 1):
+        if own.size < max(limits.min_pairs, 1):
             continue
         is_left[own] = False
         own = own[np.argsort(-letters[own[:, 0]], kind="stable")]

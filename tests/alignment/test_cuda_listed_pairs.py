@@ -16,7 +16,7 @@ from gpualign.core.alignment.task import Detail, EndGaps, Task
 from gpualign.core.common.errors import RunError
 from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.alignment.engine import CpuEngine
-from gpualign.gpu.alignment import pair_list
+from gpualign.gpu.alignment import pair_list, sliced_bands
 from gpualign.gpu.alignment.pair_bands import BAND_WIDTHS, packed_scores, plan_batches
 from gpualign.gpu.alignment.pair_list import CudaPairEngine
 from gpualign.gpu.alignment.recipe import make_recipe, packed_score_type
@@ -29,7 +29,7 @@ def every_list_is_long(monkeypatch):
     """For a device: lists go to the host up to 2 x 10^9 cells for each of its threads, which take an emulated device minutes. Pairs are
     aligned one by one."""
     monkeypatch.setattr(pair_list, "MIN_CELLS_PER_THREAD", 0)
-    monkeypatch.setattr(pair_list, "MIN_SLICED_PAIRS", 1 << 30)  # test_cuda_sliced_bands.py
+    monkeypatch.setattr(sliced_bands, "MIN_WARPS", 1 << 30)  # test_cuda_sliced_bands.py
 
 
 @pytest.mark.parametrize("scheme", BYTES)

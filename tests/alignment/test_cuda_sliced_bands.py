@@ -14,7 +14,16 @@ from gpualign.core.alignment.pair_list import NearPairs
 from gpualign.core.alignment.task import Detail, Task
 from gpualign.gpu.alignment import pair_list, sliced_bands
 from gpualign.gpu.alignment.recipe import make_recipe
-from gpualign.gpu.alignment.sliced_bands import SLICED_WIDTHS, SlicedBandBatch, SlicedScores, plan_sliced_batches, sliced_scores
+from gpualign.gpu.alignment.sliced_bands import (
+    SLICED_WIDTHS,
+    GroupLimits,
+    SlicedBandBatch,
+    SlicedScores,
+    group_limits,
+    plan_sliced_batches,
+    sliced_scores,
+)
+from gpualign.gpu.kernels.kernel import Hardware
 
 SCHEMES |= {"usearch": two_valued(15, 2, -4, 20, 2), "blastn": two_valued(15, 2, -3, 7, 2), "cheap gaps": two_valued(15, 1, -2, 3, 1)}
 SCORES = {
@@ -34,7 +43,7 @@ FILE = "trace_sliced_bands.cu"
 def every_list_is_long(monkeypatch):
     """For a device, and for groups of pairs."""
     monkeypatch.setattr(pair_list, "MIN_CELLS_PER_THREAD", 0)
-    monkeypatch.setattr(pair_list, "MIN_SLICED_PAIRS", 1)
+    monkeypatch.setattr(sliced_bands, "MIN_WARPS", 0)
 
 
 @pytest.fixture
@@ -122,7 +131,7 @@ def test_long_runs_of_equal_pairs(rng, device, two_widths):
 
 
 def test_several_devices_and_many_batches(rng, monkeypatch, two_widths):
-    monkeypatch.setattr(pair_list, "MAX_SLICED_BATCH_PAIRS", 32)  # of 131,072
+    monkeypatch.setattr(sliced_bands, "MAX_BATCH_PAIRS", 32)  # of 131,072
     records = relatives(rng, 16, 40)
     devices = [HostDevice(), HostDevice()]
     check_equal(*align_by_both(devices, records, records, SCHEMES["default"], all_pairs_in_disorder(rng, records, records)))
@@ -146,8 +155,8 @@ def test_scores_of_a_scoring(scheme):
 
 
 @settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 32]), st.integers(1, 200), st.integers(32, 200))
-def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs):
+@given(st.integers(0, 2**32 - 1), st.sampled_from([8, 32]), st.integers(1, 200), st.integers(32, 200), st.integers(0, 200_000))
+def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs, max_words):
     """Each pair once, 32 by 32 with the same band, which holds both corners and the slack."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 600))
@@ -155,7 +164,7 @@ def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs):
     n = np.maximum(1, m + rng.integers(-12, 13, count))
     indices = rng.permutation(count)[: int(rng.integers(1, count + 1))]
     slacks = rng.integers(0, int(rng.choice([4, 40, 300])), len(indices))
-    batches, left = plan_sliced_batches((m, n), indices, slacks, lanes, min_pairs, max_pairs)
+    batches, left = plan_sliced_batches((m, n), indices, slacks, lanes, GroupLimits(min_pairs, max_pairs, max_words))
     planned = np.concatenate([batch.indices for batch in batches] + [indices[left]])
     np.testing.assert_array_equal(np.sort(planned), np.sort(indices))
     needed = dict(zip(indices.tolist(), slacks.tolist(), strict=True))
@@ -163,6 +172,7 @@ def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs):
         assert sum(len(batch.indices) for batch in batches if batch.width == width) >= min_pairs
     for batch in batches:
         assert len(batch.indices) <= max_pairs
+        assert batch.words_per_team(lanes) <= max_words
         groups = batch.indices.reshape(-1, SlicedBandBatch.group_pairs)
         lowest = batch.lowest.reshape(groups.shape)
         assert (lowest == lowest[:, :1]).all()
@@ -176,6 +186,14 @@ def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs):
         difference = (n - m)[groups]
         assert (lowest <= np.minimum(0, difference) - slack).all()
         assert (highest >= np.maximum(0, difference) + slack).all()
+
+
+def test_limits_of_a_device(monkeypatch):
+    """As many warps as hide each other's waits have groups, and memory for these."""
+    monkeypatch.setattr(sliced_bands, "MIN_WARPS", 4)
+    limits = group_limits(Hardware(132, 2e9), 1 << 33)
+    assert limits.min_pairs == 4 * 132 * 32
+    assert limits.max_team_words * 4 * 4 * 132 <= 1 << 33
 
 
 def test_halves_hold_whole_groups():

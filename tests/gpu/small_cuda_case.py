@@ -29,7 +29,7 @@ from gpualign.core.planning.tile_plan import Pairing
 from gpualign.core.scoring.edit_bounds import covered_bound, distance_bound
 from gpualign.cpu.alignment.engine import CpuEngine
 from gpualign.cpu.distance.engine import CpuDistanceEngine
-from gpualign.gpu.alignment import pair_list, worker
+from gpualign.gpu.alignment import pair_list, sliced_bands, worker
 from gpualign.gpu.alignment.engine import CudaEngine
 from gpualign.gpu.alignment.families import (
     bit_sliced as slices,
@@ -120,17 +120,17 @@ def lists(rng):
     pairs = all_pairs_in_disorder(rng, queries, targets, 200)
     affine, packed = two_valued(6, 5, -4, 10, 1), pair_list.packed_score_type
     lists = [(scheme, packed, 1 << 30) for scheme in (affine, two_valued(6, 5, -4, 6, 6), edit(6))]
-    lists += [(affine, lambda archs: None, 1 << 30), (affine, packed, 1), (edit(6), packed, 1)]
-    for scheme, score_type, min_sliced in lists:
-        some = pairs.select(slice(200 if min_sliced > 1 else len(pairs)))
-        pair_list.packed_score_type, pair_list.MIN_SLICED_PAIRS = score_type, min_sliced
+    lists += [(affine, lambda archs: None, 1 << 30), (affine, packed, 0), (edit(6), packed, 0)]
+    for scheme, score_type, min_warps in lists:
+        some = pairs.select(slice(200 if min_warps else len(pairs)))
+        pair_list.packed_score_type, sliced_bands.MIN_WARPS = score_type, min_warps
         task, budget, host = Task(queries, targets, scheme, detail=Detail.PATH), Budget.from_total(1 << 30), CpuEngine(2)
         aligner = pair_list.CudaPairEngine(lambda: [CudaDevice(0)], host, print).prepare_pair_aligner(task, budget)
         found, expected = aligner.align_pairs(some), host.prepare_pair_aligner(task, budget).align_pairs(some)
         aligner.close()
         same = np.array_equal(found.scores, expected.scores) and np.array_equal(found.statistics, expected.statistics)
         same = same and np.array_equal(found.runs.sizes, expected.runs.sizes)
-        title = "groups" if min_sliced == 1 else score_type(["sm_90a"]) or "S32"
+        title = "groups" if not min_warps else score_type(["sm_90a"]) or "S32"
         print("lists", scheme.gap_open, title, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
