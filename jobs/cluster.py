@@ -252,8 +252,10 @@ class ClusterJob:
     def describe(self) -> DescriptionRows:
         """Return the plan as rows, including a time estimate from a short measurement."""
         held = self.distances.near_pair_bytes(self.memory) // PAIR_BYTES
-        kept = f"up to {held:,} in memory, more in a temporary file, {PAIR_BYTES} bytes each"
         order = None if self._first_copies is None else self._first_copies[0]
+        # Batches of greedy centroids keep pairs in half of this memory.
+        room = f"up to {held:,}" if order is None else f"at least {held // 2:,}"
+        kept = f"{room} in memory, more in a temporary file, {PAIR_BYTES} bytes each"
         return [*self.distances.describe(order), ("method", self.method), ("near pairs", kept)]
 
     def run(self, progress: ExtendableProgress, scratch: MakeScratch) -> tuple[Clustering, int]:

@@ -160,3 +160,13 @@ def test_the_plan_says_how_many_near_pairs_fit(families):
     words = ["--edges", "sorted.tsv", "--edit", "--max-distance", "5", "--memory", "4M", "--dry-run"]
     plan = gpualign("cluster", *words, cwd=families).stdout.decode()
     assert re.search(r"near pairs +up to 131,072 in memory, more in a temporary file, 16 bytes each", plan)
+
+
+def test_the_plan_says_how_many_near_pairs_of_greedy_centroids_fit(families):
+    """In batches, as many as in half of the memory of all near pairs."""
+    held = {}
+    for method, limit in (("single", "up to"), ("greedy", "at least")):
+        words = ["seqs", "--edit", "--max-distance", "5", "--method", method, "--dry-run"]
+        found = re.search(rf"near pairs +{limit} ([0-9,]+) in memory", gpualign("cluster", *words, cwd=families).stdout.decode())
+        held[method] = int(found[1].replace(",", ""))
+    assert held["greedy"] == held["single"] // 2
