@@ -250,6 +250,15 @@ def test_an_index_before_the_ids_is_left_out(here, title, corner, names):
     assert "left out" not in notes
 
 
+@pytest.mark.parametrize("columns", ["L1,L2", "FILE,L1,L2"])
+def test_an_index_before_the_ids_is_left_out_beside_chosen_columns(here, columns):
+    (here / "x.csv").write_text(",FILE,L1,L2,other\n0,A,1,12,x\n1,B,1,13,y\n")
+    table, _ = gpualign_here("dist", "x.csv", "--type", "alleles", "--columns", columns)
+    assert table.decode().splitlines() == ["\tA\tB", "A\t0\t1", "B\t1\t0"]
+    with pytest.raises(InputError, match=r"x\.csv: no column but that of the ids"):
+        rows("x.csv", "--columns", "FILE")
+
+
 def test_names_of_rows_are_kept_beside_other_ids(here):
     (here / "x.csv").write_text(",FILE,L1,L2\nx,A,1,12\ny,B,1,13\n")
     table, notes = gpualign_here("dist", "x.csv", "--type", "alleles")

@@ -398,10 +398,10 @@ class TableReader:
             titles, headed = ["", *titles], True
         try:
             columns = plan_columns(titles, options)
+            if not options.transpose and not options.no_header and self._begins_with_index(titles, columns, options):
+                columns = columns.with_ids_in_second_column()
         except InputError as error:
             raise InputError(f"{self._source}: {error.message}") from None
-        if not options.transpose and not options.no_header and self._begins_with_index(titles, columns):
-            columns = columns.with_ids_in_second_column()
         # A row of calls has no words of metadata, unless an option declares them missing calls.
         return columns, headed or not set(columns.ignored_titles) <= set(options.missing_codes)
 
@@ -412,10 +412,10 @@ class TableReader:
         spaced = [cells[0] == "#" or cells[0].startswith("# ") for cells in rows[:2]]
         return titles[0].startswith("##") or spaced == [True, True] or (spaced[:1] == [True] and is_short)
 
-    def _begins_with_index(self, titles: Sequence[str], columns: ColumnPlan) -> bool:
+    def _begins_with_index(self, titles: Sequence[str], columns: ColumnPlan, options: CallOptions) -> bool:
         """Return whether the first column has the numbers of the rows, as pandas (from 0) and R (from 1) write them, and the second the
         ids."""
-        if titles[0] not in INDEX_TITLES or columns.ignored_titles[:1] != titles[1:2] or not may_be_id_title(titles[1]):
+        if titles[0] not in INDEX_TITLES or not columns.may_have_ids_in_second_column(titles, options):
             return False
         names = [cells_of(line, self._delimiter)[0] for line in self._first_lines[1:] if not _is_empty(line)]
         return are_row_numbers(names)

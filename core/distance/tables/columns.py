@@ -26,6 +26,7 @@ from gpualign.core.distance.tables.titles import (
     split_numbered_header,
     title_stem,
 )
+from gpualign.core.sequences.ids import may_be_id_title
 
 _MAX_TITLES_IN_MESSAGE = 8
 _PLINK_RAW_TITLES = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")
@@ -63,9 +64,24 @@ class ColumnPlan:
     place_cells: tuple[int, ...] = ()
     allele_cells: tuple[int, ...] = ()
 
+    def may_have_ids_in_second_column(self, header: Sequence[str], options: CallOptions) -> bool:
+        """Return whether the second column has a title of ids, and no option says that it is something else.
+
+        header: titles of all columns
+        """
+        if len(header) < 2 or not may_be_id_title(header[1]):
+            return False
+        return self.ignored_titles[:1] == [header[1]] if options.columns is None else header[1] not in options.ignore_columns
+
     def with_ids_in_second_column(self) -> ColumnPlan:
-        """Return the plan with the ids in the second column of the table, which was left out as metadata."""
-        return replace(self, id_cells=(1,), ignored_titles=self.ignored_titles[1:])
+        """Return the plan with the ids in the second column of the table, which was left out as metadata, or may be one that
+        `options.columns` names. Raises `InputError` if no other column is read."""
+        actions = self.actions.copy() if len(self.actions) else np.full(len(self.titles), _sites.READ, dtype=np.uint8)
+        titles = self.titles[1:] if actions[0] == _sites.READ else self.titles
+        if not titles:
+            raise InputError(f"no column but that of the ids, {self.titles[0]!r}, is read")
+        actions[0] = _sites.SKIP_COLUMN
+        return replace(self, titles=titles, actions=actions, id_cells=(1,), ignored_titles=self.ignored_titles[1:])
 
     def column_number(self, index: int) -> int:
         """Return the number of a column, given its index among the columns that are read. The second column of the table has number 0,
