@@ -127,7 +127,8 @@ def plan_sliced_batches(
     grid_places = (first - 1) // steps[kinds]
     lowest = grid_places * steps[kinds] + 1
     room = np.minimum(first - lowest, lowest + diagonals[kinds] - 1 - last)
-    groups = _whole_groups(usable, kinds[usable] << 24 | (grid_places[usable] - grid_places.min(initial=0)), letters[usable])
+    bands = (kinds + 1) * _GRID_STEPS + grid_places  # a band that fits contains diagonal 0, so its place is one of -_GRID_STEPS .. -1
+    groups = _whole_groups(usable, bands[usable], letters[usable])
     is_left = np.ones(len(indices), dtype=np.bool_)
     batches: list[BandBatch] = []
     groups_per_batch = max(1, limits.max_pairs // SlicedBandBatch.group_pairs)

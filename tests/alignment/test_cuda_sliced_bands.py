@@ -188,6 +188,14 @@ def test_batches_hold_whole_groups(seed, lanes, min_pairs, max_pairs, max_words)
         assert (highest >= np.maximum(0, difference) + slack).all()
 
 
+def test_a_pair_that_fits_no_band_leaves_the_groups_as_they_are():
+    """Bands of two widths share no group, however far another pair's corners are apart."""
+    m, n = np.array([900_000_000] + [40] * 32), np.array([10] + [40] * 16 + [100] * 16)
+    batches, left = plan_sliced_batches((m, n), np.arange(33), np.full(33, 3), 32, GroupLimits(1, 1024, 1 << 24))
+    assert not batches  # 16 pairs of each width
+    assert len(left) == 33
+
+
 def test_limits_of_a_device(monkeypatch):
     """As many warps as hide each other's waits have groups, and memory for these."""
     monkeypatch.setattr(sliced_bands, "MIN_WARPS", 4)
