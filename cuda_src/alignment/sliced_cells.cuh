@@ -4,9 +4,8 @@
 //   number      an unsigned number for each pair: word b holds bit b of all 32. Sums and differences are modulo 2^W, with W words
 //   left, up    values from the cells (i,j-1) and (i-1,j)
 //
-// Recurrence: that of recurrence.cuh for global alignments, with scores of only two kinds, S for equal letters and X < S for others, both
-// rebased (s' = s + 2 EXTEND), and o = OPEN - EXTEND. Only differences of H' are kept (Suzuki & Kasahara 2018), of which those between
-// neighbours are few:
+// Recurrence: that of recurrence.cuh for global alignments, with only two scores, S for equal letters and X < S for others, both rebased
+// (s' = s + 2 EXTEND), and o = OPEN - EXTEND. Only differences are kept (Suzuki & Kasahara 2018), which have few values:
 //   u = H'(i,j) - H'(i-1,j),  v = H'(i,j) - H'(i,j-1)     both from -o to S + o
 //   z = H'(i,j) - H'(i-1,j-1)                             from X to S; it is S if the letters are equal
 //   e = E(i,j) - H'(i-1,j-1), f = F(i,j) - H'(i-1,j-1)    from -2o to S
@@ -16,9 +15,9 @@
 // e and f are kept as e - X + TOP and f - X + TOP, with TOP = 2^(W-1): their highest bit tells whether they are X or more. They fit in W
 // bits because TOP >= 2o + X and TOP > S - X; u and v are never compared.
 //
-// Edges. Outside of a band e and f are 0, which stands for -2o or less: never the largest term, as X >= -o. Cells of rows and columns 0 and
-// before are virtual: a pair of letters scores Q = max(X, 0) there, so that H' = Q min(i,j), and o less on all diagonals but the one of
-// (0,0). Row 0 and column 0 then have the steps of a global alignment.
+// Edges. Outside of a band e and f are 0, which stands for -2o or less: never the largest term, as X >= -o. Cells in row 0, in column 0 and
+// before these are virtual: a pair of letters scores Q = max(X, 0) there, so that H' = Q min(i,j), and o less on all diagonals except that
+// of (0,0). Row 0 and column 0 then have the steps of a global alignment.
 //
 // Macros: EQUAL S     DIFFERENT X     OPENING o     BITS W
 #pragma once
@@ -91,7 +90,7 @@ struct Cell {
   Number u, v, e, f;  // e of the right neighbour, f of the lower one
 };
 
-// Computes a cell. a, b: its letters. EDGE: whether it may be virtual. is_virtual: all bits, if it is
+// Computes a cell. a, b: its letters. EDGE: whether it may be virtual. is_virtual: all bits if it is, else 0
 template <bool EDGE>
 DEVICE CellDirections compute(Cell& cell, const Letter& a, const Letter& b, Number left_u, Number left_e, Number up_v, Number up_f,
                               uint32_t is_virtual) {

@@ -1,14 +1,13 @@
 // Global alignments of listed pairs, each within a band of diagonals, forward pass and traceback: a warp aligns 32 pairs, one bit each
-// (sliced_cells.cuh). For letters with the codes 0 to 3, and scores of two kinds.
+// (sliced_cells.cuh). For letters with the codes 0 to 3, with one score for equal letters and one for others.
 //
-// A group is 32 listed pairs with the same band. Their lengths should be similar: each takes as many antidiagonals as the longest.
+// A group is 32 listed pairs with the same band. Their lengths should be similar: all take as many antidiagonals as the longest pair.
 //
 // 1. The lanes make words of the group's letters: two for each position, with a bit for each pair.
-// 2. They compute the antidiagonals a = i + j by twos, and store the directions of all cells in global memory. The first diagonal of a
-// band,
-//    `lowest`, is odd. On an odd antidiagonal the cell of place p is on diagonal j - i = lowest + 2p; its left neighbour is that of place
-//    p - 1, the upper one that of place p. On an even antidiagonal the cell is on diagonal lowest + 2p + 1; its left neighbour is that of
-//    place p, the upper one that of place p + 1. A lane has CELLS adjacent places.
+// 2. They compute two antidiagonals a = i + j at a time, and store the directions of all cells in global memory. The first diagonal of a
+//    band, `lowest`, is odd. On an odd antidiagonal the cell of place p is on diagonal j - i = lowest + 2p; its left neighbour is that of
+//    place p - 1, the upper one that of place p. On an even antidiagonal the cell is on diagonal lowest + 2p + 1; its left neighbour is
+//    that of place p, the upper one that of place p + 1. A lane has CELLS adjacent places.
 // 3. Each lane walks the path of a pair back. In each step it looks at the next kAhead cells of the diagonal, and the path takes all pairs
 //    of letters up to the next gap.
 //
@@ -32,7 +31,7 @@ struct PairLetters {
   int m, n;
 };
 
-// The letters of 32 sequences by position. Those behind the end of a sequence are any.
+// The letters of 32 sequences by position. Beyond the end of a sequence they have code 0; no cell of its pair's matrix depends on them.
 struct LetterWords {
   Letter* words;
   int count;
@@ -84,7 +83,7 @@ DEVICE void make_words(const LetterWords& made, const uint8_t* codes, Start star
   }
 }
 
-// Sets the places of a lane to antidiagonal 0, which is virtual but for (0,0).
+// Sets the places of a lane to antidiagonal 0, whose cells are virtual except (0,0).
 DEVICE void begin(Place (&places)[CELLS], const Group& group) {
   const Number zero = Number::of(0), level = Number::of(kVirtual), corner = Number::of(kVirtual + OPENING);
   const Number open = Number::of(kTop - DIFFERENT + kVirtual), closed = Number::of(kTop - DIFFERENT - OPENING);
@@ -201,7 +200,7 @@ KERNEL(128, BLOCKS) trace_sliced_bands(const TraceBandArgs args) {
     if (taken >= static_cast<uint32_t>(args.pair_count) / kPairs) return;
     const int64_t first = static_cast<int64_t>(taken) * kPairs;
 
-    int rows = 0, columns = 0, antidiagonals = 0;  // of the longest pairs
+    int rows = 0, columns = 0, antidiagonals = 0;  // maxima over the pairs
     for (int k = 0; k < kPairs; k++) {
       const BandPair listed = args.pairs[first + k];
       const int64_t *const query = args.query_offsets + listed.query, *const target = args.path.target_offsets + listed.target;
