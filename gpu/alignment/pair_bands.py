@@ -70,8 +70,8 @@ class BandBatch:
     width: one of `BAND_WIDTHS`
     packed: whether 16 bits hold the scores of its pairs
     indices: indices into the list of pairs, the longest pairs, or groups, first
-    lowest: first diagonal (target position minus query position) of each pair's band; its parity is not that of the letters in both
-        sequences
+    lowest: first diagonal (target position minus query position) of each pair's band. Its parity is not that of the number of
+        letters in both sequences; in groups it is odd.
     slacks: number of diagonals by which each band extends beyond the diagonals of both corners
     max_letters: maximum number of letters in both sequences of a pair
     """
@@ -99,7 +99,7 @@ class BandBatch:
         return _teams_per_warp(self.width, self.packed)
 
     def words_per_team(self, warp_lanes: int) -> int:
-        """Return the number of 32-bit words that a team needs, for the directions of its pairs."""
+        """Return the number of 32-bit words that a team needs for its pairs."""
         return (self.max_letters // _ANTIDIAGONALS_PER_WORD + 1) * self.width * warp_lanes
 
     def kernel(self, recipe: Recipe) -> Kernel:

@@ -1,4 +1,4 @@
-"""Plans bands of listed pairs for a kernel that aligns 32 pairs with the same band together, one bit each. Pure."""
+"""Plans bands of listed pairs for a kernel that aligns groups of 32 pairs with the same band, one bit for each pair. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLICED_WIDTHS = 1, 2, 3, 4, 6
 """Widths of bands, numbers as in `BAND_WIDTHS`. In wider bands the values of a lane do not fit in its registers."""
 
 MIN_WARPS = 4
-"""Minimum number of warps for each multiprocessor that must have a group at the same time; with fewer, pairs are aligned faster one by one
+"""Minimum number of warps of each multiprocessor that must have a group at the same time; with fewer, trace_bands.cu is faster
 (benchmarks/log: G-105)."""
 
 MAX_BATCH_PAIRS = 1 << 17
@@ -29,7 +29,7 @@ MAX_BATCH_PAIRS = 1 << 17
 _BLOCKS = {1: 6, 2: 4, 3: 3}  # per multiprocessor by width, else 2: as many as leave a thread the registers that it needs
 _MAX_BITS = 5  # of a number
 _WORDS_PER_CELL = 4  # for the directions of all pairs of a group
-_GRID_STEPS = 8  # by which the first diagonals of two bands of the same width can be apart, in a band's number of diagonals
+_GRID_STEPS = 8  # in the width of a band, of the grid on which first diagonals lie
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class SlicedScores:
 
 
 def sliced_scores(recipe: Recipe) -> SlicedScores | None:
-    """Return the scoring of a recipe; None if the kernel cannot align with it. Common factors are left out."""
+    """Return the scoring of a recipe; None if the kernel cannot align with it. A common factor is divided out."""
     form, usable = recipe.rebased_form, recipe.usable_pair_bits
     assert form is not None
     assert usable is not None
@@ -88,7 +88,7 @@ def group_limits(hardware: Hardware, batch_bytes: int) -> GroupLimits:
 
 @dataclass(frozen=True)
 class SlicedBandBatch(BandBatch):
-    """Groups of pairs whose bands have the same width. The pairs of a group have the same band."""
+    """Groups of pairs whose bands have the same width. The pairs of a group have the same band, whose first diagonal is odd."""
 
     group_pairs: ClassVar[int] = 32
 

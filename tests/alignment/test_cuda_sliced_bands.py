@@ -76,7 +76,7 @@ def test_as_on_the_cpu(rng, device, two_widths, scheme):
 
 
 def test_every_width(rng, device):
-    """Bands of every width, by the number of edits that is told."""
+    """Bands of every width, by the number of edits in the list."""
     records = relatives(rng, 14, 120)
     pairs = all_pairs_in_disorder(rng, records, records)
     widths = set()
@@ -115,7 +115,7 @@ def test_other_letters_are_aligned_otherwise(rng, two_widths):
 
 
 def test_sequences_of_very_different_lengths(rng, two_widths):
-    """Groups of tiny and long sequences, of which one letter or none is in a row with another."""
+    """Groups of tiny and long sequences."""
     ancestor = rng.integers(0, 4, 60)
     records = sequence_set([ancestor[:length] for length in (1, 1, 2, 3, 5, 8, 9, 31, 32, 33, 59, 60)])
     for scheme in ("default", "edit"):
@@ -197,7 +197,7 @@ def test_a_pair_that_fits_no_band_leaves_the_groups_as_they_are():
 
 
 def test_limits_of_a_device(monkeypatch):
-    """As many warps as hide each other's waits have groups, and memory for these."""
+    """Four warps of each multiprocessor have groups, and memory for these."""
     monkeypatch.setattr(sliced_bands, "MIN_WARPS", 4)
     limits = group_limits(Hardware(132, 2e9), 1 << 33)
     assert limits.min_pairs == 4 * 132 * 32
