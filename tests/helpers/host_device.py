@@ -73,9 +73,15 @@ def _compile(*arguments):
 
 
 def build(kernel):
-    """Return the shared library of a kernel. It is compiled only if there is none of the same sources."""
+    """Return the shared library of a kernel. It is compiled only if there is none of the same sources and flags."""
     sources = sorted([*(ROOT / "cuda_src").glob("*/*.cuh"), *(ROOT / "cuda_src").glob(f"*/{kernel.file}"), *HOST.iterdir()])
-    digest = hashlib.sha256(repr((kernel, CONTRACT_MACROS, SANITIZE)).encode())
+    flags = ["-std=c++17", "-O1", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
+    flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
+    if "mma" in repr(kernel):  # tensor cores
+        flags += ["-DHOST_LANES=32"]
+    if SANITIZE:
+        flags += ["-g1", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+    digest = hashlib.sha256(repr((kernel, CONTRACT_MACROS, flags)).encode())
     for source in sources:
         digest.update(source.read_bytes())
     library = _BUILD / f"{digest.hexdigest()[:24]}.so"
@@ -83,12 +89,6 @@ def build(kernel):
         return library
     _BUILD.mkdir(exist_ok=True)
     part = _BUILD / f"{library.name}.{os.getpid()}.{threading.get_ident()}"  # workers of two devices may build the same kernel
-    flags = ["-std=c++17", "-O1", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
-    flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
-    if "mma" in repr(kernel):  # tensor cores
-        flags += ["-DHOST_LANES=32"]
-    if SANITIZE:
-        flags += ["-g1", f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
     macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT_MACROS)]
     includes = [f"-I{folder}" for folder in INCLUDE_FOLDERS]
     names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
