@@ -24,13 +24,15 @@ from gpualign.gpu.kernels.argument_structs import BAND_PAIR_STRUCT, PATH_ARGS, Q
 from gpualign.gpu.kernels.kernel import Kernel
 from gpualign.gpu.runtime.device import Device, OutOfMemory
 from gpualign.gpu.runtime.stream_buffers import StreamBuffers
-from gpualign.gpu.runtime.stream_pipeline import open_pipeline
+from gpualign.gpu.runtime.stream_pipeline import USABLE_MEMORY_FRACTION, open_pipeline
 
 _BLOCK_THREADS = 128
 _BATCHES_IN_FLIGHT = 2
 _MEMORY_DIVISOR = 6
-"""The memory that may be used is divided by this number. The sequences take at most one such part, and so does the work in flight: the
-engine that finds near pairs on the same device leaves a quarter of the memory."""
+"""The memory that may be used is divided by this number. The sequences take at most one such part, and so does the work in flight."""
+
+_NEAR_PAIR_DIVISOR = 4
+"""The engine that finds near pairs on the same device leaves the memory divided by this number."""
 
 _MIN_SPLIT_PAIRS = 256
 """Minimum number of pairs in a batch that is split because so many of its pairs do not fit in memory side by side."""
@@ -72,7 +74,8 @@ class PairListWorker:
     @property
     def limits_of_groups(self) -> GroupLimits:
         """Limits of batches of groups of pairs."""
-        return group_limits(self._device.hardware, self._device.total_memory // _MEMORY_DIVISOR // _BATCHES_IN_FLIGHT)
+        free = int(self._device.total_memory * USABLE_MEMORY_FRACTION) // _NEAR_PAIR_DIVISOR
+        return group_limits(self._device.hardware, free // _MEMORY_DIVISOR)
 
     @property
     def max_packed_length(self) -> int:

@@ -24,7 +24,7 @@ MIN_WARPS = 4
 """Minimum number of warps of each multiprocessor that must have a group at the same time; with fewer, trace_bands.cu is faster
 (benchmarks/log: G-105)."""
 
-MAX_BATCH_PAIRS = 1 << 17
+MAX_GROUPED_PAIRS = 1 << 17  # in a batch
 
 _BLOCKS = {1: 6, 2: 4, 3: 3}  # per multiprocessor by width, else 2: as many as leave a thread the registers that it needs
 _MAX_BITS = 5  # of a number
@@ -80,10 +80,10 @@ class GroupLimits:
     max_team_words: int
 
 
-def group_limits(hardware: Hardware, batch_bytes: int) -> GroupLimits:
-    """Return the limits for a device. batch_bytes: device memory for a batch"""
+def group_limits(hardware: Hardware, free_bytes: int) -> GroupLimits:
+    """Return the limits for a device. free_bytes: device memory for all batches that are aligned at the same time"""
     warps = MIN_WARPS * hardware.multiprocessor_count
-    return GroupLimits(warps * SlicedBandBatch.group_pairs, MAX_BATCH_PAIRS, batch_bytes // (4 * max(1, warps)))
+    return GroupLimits(warps * SlicedBandBatch.group_pairs, MAX_GROUPED_PAIRS, free_bytes // (4 * max(1, warps)))
 
 
 @dataclass(frozen=True)

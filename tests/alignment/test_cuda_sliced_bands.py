@@ -131,7 +131,7 @@ def test_long_runs_of_equal_pairs(rng, device, two_widths):
 
 
 def test_several_devices_and_many_batches(rng, monkeypatch, two_widths):
-    monkeypatch.setattr(sliced_bands, "MAX_BATCH_PAIRS", 32)  # of 131,072
+    monkeypatch.setattr(sliced_bands, "MAX_GROUPED_PAIRS", 32)  # of 131,072
     records = relatives(rng, 16, 40)
     devices = [HostDevice(), HostDevice()]
     check_equal(*align_by_both(devices, records, records, SCHEMES["default"], all_pairs_in_disorder(rng, records, records)))
