@@ -184,8 +184,8 @@ def test_few_near_records_are_aligned_together(rng, tmp_path, monkeypatch, align
     assert aligned_shapes == [(25, None)]  # the sample
     check(prepare(tmp_path / "y.fa", families(rng, [6, *[1] * 100], edits=2), options))
     assert len(aligned_shapes) == 2
-    check(prepare(tmp_path / "z.fa", families(rng, [8] * 13, edits=2), options))
-    assert len(aligned_shapes) > 10
+    check(prepare(tmp_path / "z.fa", families(rng, [25] * 4, edits=2), options))
+    assert any(columns is not None for _, columns in aligned_shapes)
 
 
 def test_records_of_other_lengths_are_not_aligned(rng, tmp_path, aligned_shapes):
