@@ -48,3 +48,13 @@ def check_equal(found, expected):
     np.testing.assert_array_equal(found.statistics, expected.statistics)
     paths = [[expand(one.runs.data[s : s + n]) for s, n in zip(one.runs.starts, one.runs.sizes, strict=True)] for one in (found, expected)]
     assert paths[0] == paths[1]
+
+
+def check_equal_without_runs(found, expected, detail):
+    """Check results without paths, which have no more detail than asked for."""
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert found.runs is None
+    if detail is Detail.SCORE:
+        assert found.statistics is None
+    else:
+        np.testing.assert_array_equal(found.statistics, expected.statistics)
