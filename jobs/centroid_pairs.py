@@ -53,8 +53,8 @@ _MIN_MEASURED_RECORDS = 1024
 """Minimum number of records on which an estimate is measured, unless there are fewer."""
 
 _MEASURED_SECONDS, _SAMPLE_GROWTH = 0.1, 4
-"""Minimum time of the measurement for an estimate, in seconds, unless all records take less; factor by which the sample grows until it is
-reached."""
+"""Minimum duration of the measurement for an estimate, in seconds (comparing all records may take less); factor by which the sample grows
+until it is reached."""
 
 
 def find_centroid_pairs(source: PairSource, order: Integers, storage: EdgeStorage, progress: ExtendableProgress) -> EdgeList | None:

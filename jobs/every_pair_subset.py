@@ -116,7 +116,7 @@ class EveryPairSource:
         return max(_MIN_BATCH, count // _BATCHES)
 
     def _excludes_pairs_by_length(self, records: Integers) -> bool:
-        """True if lengths exclude so many pairs of batches and later records that batches are worthwhile even if no records are near."""
+        """Return whether lengths rule out so many pairs of batches with later records that batches save time even if none are near."""
         count, size = len(records), max(_MIN_BATCH, len(records) // _BATCHES)
         starts = range(0, count, size)
         compared = sum(size * len(self._of_similar_length(records[start : start + size], records[start + size :])) for start in starts)

@@ -111,7 +111,7 @@ def plan_sliced_batches(
 
     lengths: lengths of the query and of the target of each pair in the list
     indices: indices of the pairs to plan
-    slacks: number of diagonals by which the band of each of these pairs must extend beyond the diagonals of both corners
+    slacks: for each of these pairs, how many diagonals its band must extend beyond those of both corners
     warp_lanes: number of lanes of a warp
     """
     m, n = (one[indices].astype(np.int32) for one in lengths)

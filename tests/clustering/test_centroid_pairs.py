@@ -158,7 +158,7 @@ def test_short_records_with_many_ties(tmp_path_factory, data, edits, order):
 
 @pytest.mark.parametrize("counts", [(1, 500), (9, 40), (200, 150), (70, 1)])
 def test_each_pair_of_a_centroid_is_found_once(rng, tmp_path, counts):
-    """Of as many centroids as the CPU aligns together, and of fewer and more."""
+    """With fewer centroids than the CPU aligns together, as many, and more."""
     job = prepare(tmp_path / "x.fa", families(rng, [1] * 600, length=9), options_of(thresholds=PairThresholds(min_identity=0.1)))
     distances, chosen = job.distances, rng.permutation(len(job.distances.duplicates))[: sum(counts)]
     centroids, others = np.sort(chosen[: counts[0]]), np.sort(chosen[counts[0] :])
@@ -213,7 +213,7 @@ def test_a_length_ratio_that_is_the_coverage_is_enough(rng, tmp_path, aligned_sh
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), identity=st.sampled_from([0.3, 0.5, 0.7, 1.0]), order=st.sampled_from(["length", "input"]), both=st.booleans())
 def test_short_records_with_many_equally_good_alignments(tmp_path_factory, data, identity, order, both):
-    """Which alignment is reported, and so the identity, depends on which record is the query."""
+    """Swapping query and target can change which of the best alignments is reported, and with it the identity."""
     records = data.draw(st.lists(st.text("ACG", min_size=1, max_size=8), min_size=1, max_size=50))
     scoring = ScoringOptions(match=1, mismatch=-1, gap_open=1, gap_extend=1)
     thresholds = PairThresholds(min_identity=identity, min_coverage=0)
